@@ -1,0 +1,1 @@
+"""One thin file a page: read the widgets, call the rooms below, place the result."""

@@ -1,0 +1,1 @@
+"""What the pages share: navigation, cached loading, controls and languages."""
