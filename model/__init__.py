@@ -1,0 +1,37 @@
+"""The Transformer itself: attention, masks, blocks, positions, tokens, checkpoints, catalogue.
+
+    from model import load
+    trace = load("minilm").trace("The cat sat.", mask="causal")
+    trace.tokens, trace.attention  # tuple of str; read-only float32 (L, h, N, N)
+"""
+
+from model.attention import MultiHeadAttention, attention_entropy, scaled_dot_product_attention
+from model.blocks import FeedForward, LayerNorm, TransformerBlock
+from model.catalogue import load
+from model.errors import HeadworkError, NotDownloaded
+from model.masks import Mask, parse_mask
+from model.positions import sinusoidal_positions
+from model.tokens import Tokens
+from model.tracing import AttentionModel, AttentionTrace
+from model.transformer import Transformer, TransformerConfig, TransformerOutput
+
+__all__ = [
+    "AttentionModel",
+    "AttentionTrace",
+    "FeedForward",
+    "HeadworkError",
+    "LayerNorm",
+    "Mask",
+    "MultiHeadAttention",
+    "NotDownloaded",
+    "Tokens",
+    "Transformer",
+    "TransformerBlock",
+    "TransformerConfig",
+    "TransformerOutput",
+    "attention_entropy",
+    "load",
+    "parse_mask",
+    "scaled_dot_product_attention",
+    "sinusoidal_positions",
+]

@@ -1,0 +1,149 @@
+"""Attention maps without the app: `python -m model "The cat sat." --model minilm --mask causal --npz out.npz`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from model import AttentionTrace, HeadworkError, attention_entropy, load
+from model.catalogue import DEFAULT_MODEL
+from model.masks import parse_mask
+
+EXIT_OK, EXIT_INPUT, EXIT_MODEL, EXIT_OUTPUT = 0, 2, 3, 4
+
+_EPILOG = """\
+masks   bidirectional, causal, window:K, prefix:K, padding:M, joined with +, for example causal+padding:16
+models  minilm (built in), toy:d_model=32,heads=4,layers=2,seed=0 (untrained), bert-base-uncased, bert-base-chinese, …,
+        a folder written by save_pretrained, or owner/name on the hub (with --download)
+exit    0 done; 2 the text, the mask or an option is wrong; 3 the model can't be loaded; 4 the file can't be written
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command line. Returns the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m model",
+        description="Every attention map of a sentence: (layers, heads, query, key).",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("text", help="the sentence; - reads it from standard input")
+    parser.add_argument("--model", default=DEFAULT_MODEL, help="which model (default: %(default)s)")
+    parser.add_argument("--mask", default="bidirectional", help="which mask (default: %(default)s)")
+    parser.add_argument("--npz", metavar="FILE", type=Path, help="write attention, tokens and mask as NumPy arrays")
+    parser.add_argument("--json", action="store_true", help="print tokens, mask, shapes and each head's entropy as JSON")
+    parser.add_argument("--download", action="store_true", help="fetch the model from the hub if it isn't here yet")
+    options = parser.parse_args(arguments)
+    torch.set_num_threads(_threads())
+    try:
+        mask = parse_mask(options.mask)
+    except HeadworkError as error:
+        return _fail(error, EXIT_INPUT)
+    try:
+        model = load(options.model, download=options.download, progress=_progress if options.download else None)
+    except HeadworkError as error:
+        return _fail(error, EXIT_MODEL)
+    try:
+        trace = model.trace(sys.stdin.read() if options.text == "-" else options.text, mask)
+    except HeadworkError as error:
+        return _fail(error, EXIT_INPUT)
+    if options.npz is not None:
+        try:
+            save_npz(trace, options.npz)
+        except OSError as error:
+            return _fail(f"{options.npz} can't be written: {error.strerror or error}.", EXIT_OUTPUT)
+    print(json.dumps(as_json(trace), ensure_ascii=False, indent=2) if options.json else summary(trace))
+    return EXIT_OK
+
+
+def save_npz(trace: AttentionTrace, path: Path) -> None:
+    """Writes `attention` (L, h, N, N) float32, `tokens` (N,) and `mask` (N, N), True = may attend, to exactly `path`."""
+    with path.open("wb") as stream:  # a stream, since np.savez adds ".npz" to a bare name
+        np.savez_compressed(stream, attention=trace.attention, tokens=np.array(trace.tokens), mask=trace.allowed)
+
+
+def head_entropies(trace: AttentionTrace) -> list[list[float]]:
+    """Mean entropy in nats of each head (L, h), over the rows of tokens that are not special and see something."""
+    rows = ~np.array(trace.tokenized.is_special) & trace.allowed.any(axis=-1)  # (N,)
+    entropy = attention_entropy(torch.tensor(trace.attention)).numpy()[..., rows]  # (L, h, rows)
+    return [[float(head.mean()) if head.size else 0.0 for head in layer] for layer in entropy]
+
+
+def as_json(trace: AttentionTrace) -> dict[str, Any]:
+    """What `--json` prints."""
+    check = trace.check()
+    tokens = trace.tokenized
+    return {
+        "model": {
+            "id": trace.model_id,
+            "label": trace.model_label,
+            "trained": trace.trained,
+            "weights_sha256": trace.sha256,
+        },
+        "text": trace.text,
+        "mask": str(trace.mask),
+        "tokens": list(trace.tokens),
+        "pieces": list(tokens.pieces),
+        "special": list(tokens.is_special),
+        "n_unknown": tokens.n_unknown,
+        "n_cut": tokens.n_cut,
+        "n_cut_characters": tokens.n_cut_characters,
+        "shapes": {"attention": list(trace.attention.shape), "mask": list(trace.allowed.shape)},
+        "entropy_nats": head_entropies(trace),
+        "check": {
+            "max_row_error": check.max_row_error,
+            "masked_is_zero": check.masked_is_zero,
+            "n_empty_rows": check.n_empty_rows,
+        },
+    }
+
+
+def summary(trace: AttentionTrace) -> str:
+    """What is printed without `--json`."""
+    check = trace.check()
+    lines = [
+        f"model   {trace.model_label}",
+        f"mask    {trace.mask}",
+        f"tokens  {' '.join(trace.tokens)}",
+        f"maps    {' × '.join(str(n) for n in trace.attention.shape)} (layers × heads × queries × keys)",
+        f"check   rows sum to 1 (max error {check.max_row_error:.0e}), "
+        f"masked cells {'exactly 0' if check.masked_is_zero else 'NOT 0'}",
+    ]
+    if check.n_empty_rows:
+        lines.append(f"note    {check.n_empty_rows} rows may attend to nothing: their weights are 0")
+    if trace.tokenized.n_cut or trace.tokenized.n_cut_characters:
+        lines.append(
+            f"note    the text was too long: {trace.tokenized.n_cut} tokens and "
+            f"{trace.tokenized.n_cut_characters} further characters were cut"
+        )
+    if trace.tokenized.n_unknown:
+        lines.append(f"note    {trace.tokenized.n_unknown} tokens are unknown to this model")
+    return "\n".join(lines)
+
+
+def _threads() -> int:
+    try:
+        return max(1, int(os.environ.get("HEADWORK_THREADS", "1")))
+    except ValueError:
+        return 1
+
+
+def _progress(done: int, total: int, name: str) -> None:
+    print(f"\r{name}: {done / 1e6:.0f} of {total / 1e6:.0f} MB", end="\n" if done >= total else "", file=sys.stderr)
+
+
+def _fail(message: object, code: int) -> int:
+    print(f"error: {message}", file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

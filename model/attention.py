@@ -1,0 +1,191 @@
+"""Scaled dot-product attention and multi-head attention (Vaswani et al. 2017, "Attention Is All You Need", section 3.2).
+
+Letters used in every shape comment of this package:
+    B batch, N tokens, L layers, h heads, d_model, d_k = d_model / h, d_ff.
+A map's rows are queries and its columns are keys: attention[b, head, query, key].
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from model.errors import HeadworkError
+
+
+@dataclass
+class AttentionSteps:
+    """Every intermediate tensor of one attention call, copied as it was when the call made it.
+
+    Hand an empty one to `forward(..., steps=AttentionSteps())` and read it afterwards.
+    """
+
+    queries: Tensor | None = None  # (B, h, N, d_k)
+    keys: Tensor | None = None  # (B, h, N, d_k)
+    values: Tensor | None = None  # (B, h, N, d_k)
+    products: Tensor | None = None  # (B, h, N, N)  q kᵀ
+    scores: Tensor | None = None  # (B, h, N, N)  q kᵀ / √d_k
+    masked_scores: Tensor | None = None  # (B, h, N, N)  q kᵀ / √d_k + M
+    attention: Tensor | None = None  # (B, h, N, N)  softmax of masked_scores
+    head_outputs: Tensor | None = None  # (B, h, N, d_k)  attention · values
+    concatenated: Tensor | None = None  # (B, N, d_model)  the heads side by side, after the gate: the input of W_o
+    output: Tensor | None = None  # (B, N, d_model)
+
+    def keep(self, **tensors: Tensor) -> None:
+        """Stores a copy of each tensor, since later steps work in place."""
+        for name, tensor in tensors.items():
+            setattr(self, name, tensor.detach().clone())
+
+
+def scaled_dot_product_attention(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    mask: Tensor | None = None,
+    *,
+    steps: AttentionSteps | None = None,
+    out: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """softmax(q kᵀ / √d_k + M) v, with M = 0 where the mask allows and −inf where it doesn't (section 3.2.1).
+
+    Args:
+        q, k, v: (B, h, N, d_k).
+        mask: boolean, broadcastable to (B, h, N, N); True = the query (row) may attend to the key (column).
+        steps: filled with every intermediate tensor.
+        out: (B, h, N, N), where the map is to be written. Only without gradients.
+
+    Returns:
+        The mixed values (B, h, N, d_k) and the attention map (B, h, N, N). Rows sum to 1;
+        a row that may attend to nothing is 0 throughout, and so is its output.
+    """
+    scores = torch.matmul(q, k.transpose(-2, -1), out=out)  # (B, h, N, N)
+    if steps is not None:
+        steps.keep(products=scores)
+    scores /= math.sqrt(q.size(-1))
+    if steps is not None:
+        steps.keep(scores=scores)
+
+    empty = None
+    if mask is not None:
+        scores += torch.zeros(mask.shape, dtype=scores.dtype, device=scores.device).masked_fill_(~mask, -math.inf)
+        if steps is not None:
+            steps.keep(masked_scores=scores)
+        empty = ~mask.any(dim=-1, keepdim=True)  # (…, N, 1): rows that may attend to nothing
+        if empty.any():
+            scores.masked_fill_(empty, 0.0)  # the softmax of nothing but −inf would be 0 / 0
+        else:
+            empty = None
+    elif steps is not None:
+        steps.keep(masked_scores=scores)
+
+    attention = torch.softmax(scores, dim=-1, out=out)  # (B, h, N, N)
+    if empty is not None:
+        attention = attention.masked_fill(empty, 0.0) if out is None else out.masked_fill_(empty, 0.0)
+    mixed = attention @ v  # (B, h, N, d_k)
+    if steps is not None:
+        steps.keep(attention=attention, head_outputs=mixed)
+    return mixed, attention
+
+
+class MultiHeadAttention(nn.Module):
+    """Multi-head self-attention: concat(head_1 … head_h) W_o (section 3.2.2).
+
+    One product per projection makes the queries of all heads at once; a reshape then deals the d_model columns out
+    to the heads, d_k to each. There is no loop over heads.
+
+    The weights of the map are never dropped out, so that a row always sums to 1; a block drops out what comes after.
+
+    Raises:
+        HeadworkError: d_model can't be split evenly over num_heads.
+    """
+
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        check_heads(d_model, num_heads)
+        self.d_model = d_model
+        self.num_heads = num_heads
+        self.d_k = d_model // num_heads
+        self.W_q: nn.Module = nn.Linear(d_model, d_model, bias=bias)
+        self.W_k: nn.Module = nn.Linear(d_model, d_model, bias=bias)
+        self.W_v: nn.Module = nn.Linear(d_model, d_model, bias=bias)
+        self.W_o: nn.Module = nn.Linear(d_model, d_model, bias=bias)
+
+    def split_heads(self, x: Tensor) -> Tensor:
+        """(B, N, d_model) → (B, h, N, d_k): head i takes columns i·d_k … (i+1)·d_k − 1."""
+        batch, n_tokens, _ = x.shape
+        x = x.view(batch, n_tokens, self.num_heads, self.d_k)  # (B, N, h, d_k)
+        return x.transpose(1, 2)  # (B, h, N, d_k)
+
+    def merge_heads(self, x: Tensor) -> Tensor:
+        """(B, h, N, d_k) → (B, N, d_model): the heads side by side again."""
+        batch, _, n_tokens, _ = x.shape
+        x = x.transpose(1, 2)  # (B, N, h, d_k)
+        return x.reshape(batch, n_tokens, self.d_model)  # (B, N, d_model)
+
+    def forward(
+        self,
+        x: Tensor,
+        mask: Tensor | None = None,
+        *,
+        gate: Tensor | None = None,
+        steps: AttentionSteps | None = None,
+        out: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """Attends from every position of x to every position of x that the mask allows.
+
+        Args:
+            x: (B, N, d_model).
+            mask: boolean, broadcastable to (B, h, N, N); True = may attend.
+            gate: (h,), a factor for each head's slice of the input to W_o; 0 switches the head off, 1 leaves it.
+            steps: filled with every intermediate tensor.
+            out: (B, h, N, N), where the map is to be written. Only without gradients.
+
+        Returns:
+            The output (B, N, d_model) and the map of every head (B, h, N, N).
+        """
+        q = self.split_heads(self.W_q(x))  # (B, h, N, d_k)
+        k = self.split_heads(self.W_k(x))  # (B, h, N, d_k)
+        v = self.split_heads(self.W_v(x))  # (B, h, N, d_k)
+        if steps is not None:
+            steps.keep(queries=q, keys=k, values=v)
+        mixed, attention = scaled_dot_product_attention(q, k, v, mask, steps=steps, out=out)
+        if gate is not None:
+            mixed = mixed * gate.view(1, self.num_heads, 1, 1)  # (B, h, N, d_k)
+        concatenated = self.merge_heads(mixed)  # (B, N, d_model)
+        output: Tensor = self.W_o(concatenated)  # (B, N, d_model)
+        if steps is not None:
+            steps.keep(concatenated=concatenated, output=output)
+        return output, attention
+
+
+def check_heads(d_model: int, num_heads: int) -> None:
+    """Raises HeadworkError unless d_model ≥ 1 can be split evenly over num_heads ≥ 1 heads."""
+    if d_model < 1 or num_heads < 1:
+        raise HeadworkError(
+            "d_model {d_model} with {num_heads} heads makes no model: both must be at least 1.",
+            d_model=d_model,
+            num_heads=num_heads,
+        )
+    if d_model % num_heads:
+        lower, higher = d_model - d_model % num_heads, d_model - d_model % num_heads + num_heads
+        raise HeadworkError(
+            "d_model {d_model} can't be split over {num_heads} heads: {d_model} / {num_heads} is not whole. Try {choices}.",
+            d_model=d_model,
+            num_heads=num_heads,
+            choices=f"{lower} / {higher}" if lower else str(higher),
+        )
+
+
+def attention_entropy(attention: Tensor) -> Tensor:
+    """−Σ_j a_ij ln a_ij of each row, in nats: 0 for one key only, ln N for N equal weights; 0 for an empty row.
+
+    Args:
+        attention: (…, N, N).
+
+    Returns:
+        (…, N), one value for each query.
+    """
+    return torch.special.entr(attention).sum(dim=-1)

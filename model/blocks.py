@@ -1,0 +1,166 @@
+"""The parts of a Transformer block around attention: feed-forward network, layer normalisation, residuals.
+
+Sources: Vaswani et al. 2017, sections 3.1 and 3.3; Ba et al. 2016 (layer normalisation); Xiong et al. 2020 (pre-LN and
+post-LN); Hendrycks & Gimpel 2016 (GELU); Shazeer 2020 (SwiGLU). Shape letters: see model.attention.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from model.attention import AttentionSteps, MultiHeadAttention
+from model.errors import HeadworkError
+from model.packed import PackedLinear
+
+Activation = Literal["relu", "gelu", "gelu_tanh", "swiglu"]
+NormPlace = Literal["pre", "post"]
+
+
+@dataclass
+class FeedForwardSteps:
+    """The intermediate tensors of one feed-forward call."""
+
+    pre_activation: Tensor | None = None  # (B, N, d_ff)  x W_1 + b_1
+    gate: Tensor | None = None  # (B, N, d_ff)  x W_gate, for SwiGLU only
+    activation: Tensor | None = None  # (B, N, d_ff)  after the nonlinearity
+    output: Tensor | None = None  # (B, N, d_model)
+
+
+@dataclass
+class BlockSteps:
+    """The intermediate tensors of one block, in the order pre-LN or post-LN makes them."""
+
+    input: Tensor | None = None  # (B, N, d_model)
+    attention_input: Tensor | None = None  # (B, N, d_model)  pre-LN: normalised input; post-LN: the input itself
+    attention: AttentionSteps = field(default_factory=AttentionSteps)
+    attention_sum: Tensor | None = None  # (B, N, d_model)  residual: input + attention's output
+    middle: Tensor | None = None  # (B, N, d_model)  post-LN: attention_sum normalised; pre-LN: attention_sum itself
+    ffn_input: Tensor | None = None  # (B, N, d_model)  pre-LN: middle normalised; post-LN: middle itself
+    ffn: FeedForwardSteps = field(default_factory=FeedForwardSteps)
+    ffn_sum: Tensor | None = None  # (B, N, d_model)  residual: middle + FFN's output
+    output: Tensor | None = None  # (B, N, d_model)
+
+
+class LayerNorm(nn.Module):
+    """(x − mean) / √(variance + ε) · γ + β, over the d_model features of each token alone (Ba et al. 2016, section 3).
+
+    Nothing is averaged over tokens or over the batch. The variance is the biased one (divided by d_model).
+    """
+
+    def __init__(self, d_model: int, eps: float = 1e-5) -> None:
+        super().__init__()
+        self.eps = eps
+        self.gamma = nn.Parameter(torch.ones(d_model))
+        self.beta = nn.Parameter(torch.zeros(d_model))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, N, d_model) → (B, N, d_model)."""
+        return F.layer_norm(x, (x.size(-1),), self.gamma, self.beta, self.eps)
+
+
+class FeedForward(nn.Module):
+    """W_2 · activation(W_1 x): the same small network at every position, with no look at any other (section 3.3).
+
+    SwiGLU has a third matrix: W_2 (silu(W_gate x) ⊙ W_1 x) (Shazeer 2020, equation 6).
+    """
+
+    def __init__(self, d_model: int, d_ff: int, activation: Activation = "relu", bias: bool = True) -> None:
+        super().__init__()
+        if activation not in get_args(Activation):
+            raise HeadworkError(
+                "There is no activation {activation}. Use one of {choices}.",
+                activation=activation,
+                choices=", ".join(get_args(Activation)),
+            )
+        if d_ff < 1:
+            raise HeadworkError("d_ff {d_ff} is too small: the inner layer needs at least 1 unit.", d_ff=d_ff)
+        self.activation = activation
+        self.W_1: nn.Module = nn.Linear(d_model, d_ff, bias=bias)
+        if activation == "swiglu":
+            self.W_gate: nn.Module = nn.Linear(d_model, d_ff, bias=bias)
+        self.W_2: nn.Module = nn.Linear(d_ff, d_model, bias=bias)
+
+    def forward(self, x: Tensor, *, steps: FeedForwardSteps | None = None) -> Tensor:
+        """(B, N, d_model) → (B, N, d_model)."""
+        if steps is None and isinstance(self.W_1, PackedLinear) and self.activation in ("gelu", "gelu_tanh"):
+            hidden = self.W_1.then_gelu(x, tanh=self.activation == "gelu_tanh")  # (B, N, d_ff), one fused kernel
+        else:
+            pre_activation = self.W_1(x)  # (B, N, d_ff)
+            if self.activation == "swiglu":
+                gate = self.W_gate(x)  # (B, N, d_ff)
+                hidden = F.silu(gate) * pre_activation
+            elif self.activation == "relu":
+                hidden = F.relu(pre_activation)
+            else:
+                hidden = F.gelu(pre_activation, approximate="tanh" if self.activation == "gelu_tanh" else "none")
+        output: Tensor = self.W_2(hidden)  # (B, N, d_model)
+        if steps is not None:
+            steps.pre_activation, steps.activation, steps.output = pre_activation, hidden, output
+            steps.gate = gate if self.activation == "swiglu" else None
+        return output
+
+
+class TransformerBlock(nn.Module):
+    """Attention, then a feed-forward network, each with a residual and a layer normalisation.
+
+    post-LN (Vaswani et al. 2017, BERT): x ← LN(x + sublayer(x)).
+    pre-LN (GPT-2, Xiong et al. 2020):   x ← x + sublayer(LN(x)).
+    Dropout on each sublayer's output acts in training only; in eval mode the block is deterministic.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.1,
+        *,
+        norm: NormPlace = "post",
+        activation: Activation = "relu",
+        bias: bool = True,
+        layer_norm_eps: float = 1e-5,
+    ) -> None:
+        super().__init__()
+        if norm not in get_args(NormPlace):
+            raise HeadworkError("norm must be pre or post, not {norm}.", norm=norm)
+        self.norm = norm
+        self.attention = MultiHeadAttention(d_model, num_heads, bias=bias)
+        self.attention_norm = LayerNorm(d_model, layer_norm_eps)
+        self.ffn = FeedForward(d_model, d_ff, activation, bias=bias)
+        self.ffn_norm = LayerNorm(d_model, layer_norm_eps)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(
+        self,
+        x: Tensor,
+        mask: Tensor | None = None,
+        *,
+        gate: Tensor | None = None,
+        steps: BlockSteps | None = None,
+        out: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """One block. Arguments as in MultiHeadAttention.forward.
+
+        Returns:
+            The new hidden state (B, N, d_model) and the map of every head (B, h, N, N).
+        """
+        pre = self.norm == "pre"
+        attention_input = self.attention_norm(x) if pre else x  # (B, N, d_model)
+        attended, attention = self.attention(
+            attention_input, mask, gate=gate, steps=None if steps is None else steps.attention, out=out
+        )  # (B, N, d_model), (B, h, N, N)
+        attention_sum = x + self.dropout(attended)
+        middle = attention_sum if pre else self.attention_norm(attention_sum)
+
+        ffn_input = self.ffn_norm(middle) if pre else middle  # (B, N, d_model)
+        ffn_sum = middle + self.dropout(self.ffn(ffn_input, steps=None if steps is None else steps.ffn))
+        output = ffn_sum if pre else self.ffn_norm(ffn_sum)
+        if steps is not None:
+            steps.input, steps.attention_input, steps.attention_sum = x, attention_input, attention_sum
+            steps.middle, steps.ffn_input, steps.ffn_sum, steps.output = middle, ffn_input, ffn_sum, output
+        return output, attention

@@ -1,0 +1,120 @@
+"""How tokens and their places become vectors: embeddings, learned and sinusoidal positions.
+
+Sources: Vaswani et al. 2017, sections 3.4 and 3.5; Devlin et al. 2019, section 3 (token types). Shape letters: see model.attention.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from model.blocks import LayerNorm
+from model.errors import HeadworkError
+
+Positions = Literal["learned", "sinusoidal", "none"]
+
+
+def sinusoidal_positions(n_positions: int, d_model: int) -> Tensor:
+    """PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos of the same (Vaswani et al. 2017, section 3.5).
+
+    Returns:
+        (n_positions, d_model), float32. Works for an odd d_model too: the last column is a sine.
+    """
+    position = torch.arange(n_positions, dtype=torch.float64)[:, None]  # (n_positions, 1)
+    frequency = torch.exp(torch.arange(0, d_model, 2, dtype=torch.float64) * (-math.log(10_000.0) / d_model))
+    angle = position * frequency  # (n_positions, ⌈d_model / 2⌉)
+    table = torch.zeros(n_positions, d_model, dtype=torch.float64)
+    table[:, 0::2] = angle.sin()
+    table[:, 1::2] = angle[:, : d_model // 2].cos()
+    return table.float()
+
+
+class HashedEmbedding(nn.Module):
+    """A random vector for any 63-bit token id, drawn from (seed, id): the same word has the same vector in every sentence.
+
+    For a model without a vocabulary. The entries are standard normal, as in nn.Embedding; nothing here is trained.
+    """
+
+    def __init__(self, d_model: int, seed: int) -> None:
+        super().__init__()
+        self.d_model = d_model
+        self.seed = seed
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """(B, N) → (B, N, d_model)."""
+        return torch.stack([torch.stack([self._vector(token) for token in row]) for row in ids.tolist()])
+
+    def _vector(self, token: int) -> Tensor:
+        generator = torch.Generator().manual_seed((self.seed * 0x9E3779B97F4A7C15 + token) % 2**63)
+        return torch.randn(self.d_model, generator=generator)  # (d_model,)
+
+
+class Embeddings(nn.Module):
+    """token vector + position vector (+ token type vector), then layer normalisation where the model has one.
+
+    Args:
+        token: what turns ids (B, N) into vectors (B, N, d_model).
+        n_positions: rows of the position table: the longest sentence, plus position_offset.
+        n_token_types: rows of the token type table; 0 = the model has none.
+        position_offset: number of the first position (RoBERTa counts from 2: padding has position 1).
+        norm_eps: ε of the layer normalisation; None = the model has none.
+    """
+
+    def __init__(
+        self,
+        token: nn.Module,
+        d_model: int,
+        n_positions: int,
+        *,
+        positions: Positions = "learned",
+        n_token_types: int = 0,
+        position_offset: int = 0,
+        norm_eps: float | None = None,
+        dropout: float = 0.1,
+    ) -> None:
+        super().__init__()
+        self.token = token
+        self.position_offset = position_offset
+        self.n_positions = n_positions
+        self.position: nn.Parameter | None = None
+        if positions == "learned":
+            self.position = nn.Parameter(torch.randn(n_positions, d_model))
+        elif positions == "sinusoidal":
+            self.register_buffer("sinusoids", sinusoidal_positions(n_positions, d_model), persistent=False)
+        elif positions != "none":
+            raise HeadworkError("Positions are learned, sinusoidal or none, not {positions}.", positions=positions)
+        self.positions = positions
+        self.token_type = nn.Parameter(torch.randn(n_token_types, d_model)) if n_token_types else None
+        self.norm = LayerNorm(d_model, norm_eps) if norm_eps is not None else None
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, ids: Tensor, token_types: Tensor | None = None) -> Tensor:
+        """(B, N) → (B, N, d_model).
+
+        Args:
+            ids: (B, N).
+            token_types: (B, N), 0 for the first segment; None = all 0.
+
+        Raises:
+            HeadworkError: the sentence is longer than the position table.
+        """
+        n_tokens = ids.size(1)
+        longest = self.n_positions - self.position_offset
+        if self.positions != "none" and n_tokens > longest:
+            raise HeadworkError(
+                "The text has {n_tokens} tokens, but this model has positions for {longest}. Shorten it.",
+                n_tokens=n_tokens,
+                longest=longest,
+            )
+        x: Tensor = self.token(ids)  # (B, N, d_model)
+        if self.token_type is not None:
+            x = x + (self.token_type[0] if token_types is None else self.token_type[token_types])
+        table = self.position if self.positions == "learned" else getattr(self, "sinusoids", None)
+        if table is not None:
+            x = x + table[self.position_offset : self.position_offset + n_tokens]  # (N, d_model), for every sentence
+        if self.norm is not None:
+            x = self.norm(x)
+        return self.dropout(x)  # type: ignore[no-any-return]

@@ -1,0 +1,193 @@
+"""From a sentence to the maps of every head: a loaded model and what it says about one text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from model.masks import Mask, parse_mask
+from model.packed import pack
+from model.tokens import Tokenizer, Tokens
+from model.transformer import Record, Transformer, TransformerConfig, TransformerOutput
+
+if TYPE_CHECKING:
+    from model.catalogue import Entry
+
+MOST_TOKENS = 512  # DESIGN: a map of every head at 512 tokens takes 1 MiB a head
+
+
+@dataclass(frozen=True)
+class Check:
+    """What must hold of every map, measured on this one."""
+
+    max_row_error: float  # largest |row sum − 1| over rows that may attend to something
+    masked_is_zero: bool  # every masked cell is exactly 0
+    n_empty_rows: int  # rows that may attend to nothing; all 0
+
+
+@dataclass(frozen=True, eq=False)
+class AttentionTrace:
+    """Every attention map of one sentence under one mask. Arrays are read-only.
+
+    Attributes:
+        tokens: what the axes show, one for each of the N tokens.
+        attention: (L, h, N, N) float32, [layer, head, query, key], counted from 0.
+        allowed: (N, N), True = the query (row) may attend to the key (column).
+        sha256: of the weights; None for an untrained model.
+    """
+
+    model_id: str
+    model_label: str
+    sha256: str | None
+    trained: bool
+    mask: Mask
+    tokenized: Tokens
+    attention: NDArray[np.float32]
+    allowed: NDArray[np.bool_]
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """The labels of the N tokens."""
+        return self.tokenized.labels
+
+    @property
+    def text(self) -> str:
+        """The text that was tokenised."""
+        return self.tokenized.text
+
+    @property
+    def n_layers(self) -> int:
+        """L."""
+        return self.attention.shape[0]
+
+    @property
+    def n_heads(self) -> int:
+        """h."""
+        return self.attention.shape[1]
+
+    @property
+    def n_tokens(self) -> int:
+        """N."""
+        return self.attention.shape[2]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the arrays take."""
+        return self.attention.nbytes + self.allowed.nbytes
+
+    def check(self) -> Check:
+        """Row sums and masked cells of this very trace, over all layers and heads."""
+        empty = ~self.allowed.any(axis=-1)  # (N,)
+        sums = self.attention.sum(axis=-1, dtype=np.float64)  # (L, h, N)
+        error = np.abs(sums[..., ~empty] - 1.0)
+        return Check(
+            max_row_error=float(error.max()) if error.size else 0.0,
+            masked_is_zero=not np.any(self.attention[:, :, ~self.allowed]),
+            n_empty_rows=int(empty.sum()),
+        )
+
+
+class AttentionModel:
+    """A model ready to be asked: tokenizer, Transformer and where they come from. Safe to share between threads."""
+
+    def __init__(
+        self,
+        *,
+        id: str,
+        label: str,
+        transformer: Transformer,
+        tokenizer: Tokenizer,
+        sha256: str | None,
+        trained: bool,
+        entry: Entry | None = None,
+        packed: bool = True,
+    ) -> None:
+        """Takes the parts. `packed` packs the weights for oneDNN where that works (model.packed)."""
+        self.id = id
+        self.label = label
+        self.entry = entry
+        self.sha256 = sha256
+        self.trained = trained
+        self.tokenizer = tokenizer
+        self.transformer = transformer.eval().requires_grad_(False)
+        self.is_packed = packed and pack(self.transformer.blocks)
+
+    @property
+    def config(self) -> TransformerConfig:
+        """Sizes and choices of the Transformer."""
+        return self.transformer.config
+
+    @property
+    def n_layers(self) -> int:
+        """L."""
+        return self.config.num_layers
+
+    @property
+    def n_heads(self) -> int:
+        """h."""
+        return self.config.num_heads
+
+    @property
+    def token_limit(self) -> int:
+        """Longest sentence in tokens: the model's own limit, at most 512."""
+        return min(self.config.max_tokens, MOST_TOKENS)
+
+    @torch.inference_mode()
+    def run(
+        self,
+        text: str,
+        mask: Mask | str = "bidirectional",
+        *,
+        record: Record = "steps",
+        gate: Iterable[Iterable[float]] | NDArray[np.float32] | None = None,
+    ) -> tuple[Tokens, torch.Tensor, TransformerOutput]:
+        """Tokenises a text and runs the Transformer once.
+
+        Args:
+            text: any text; what exceeds the token limit is cut (`Tokens.n_cut`).
+            mask: a Mask or its spelling.
+            record: see Transformer.forward.
+            gate: (L, h), 0 = the head is off.
+
+        Returns:
+            The tokens, the mask as a boolean (N, N), and everything the Transformer made, with B = 1.
+
+        Raises:
+            HeadworkError: empty text, an unknown mask, a mask that doesn't fit the sentence.
+        """
+        mask = parse_mask(mask) if isinstance(mask, str) else mask
+        tokens = self.tokenizer.encode(text, limit=self.token_limit, pad_to=mask.padded_length)
+        allowed = mask.allowed(len(tokens.ids), torch.tensor(tokens.is_padding))  # (N, N)
+        factors = None if gate is None else torch.as_tensor(np.asarray(gate, dtype=np.float32))  # (L, h)
+        output = self.transformer(torch.tensor([tokens.ids]), allowed, gate=factors, record=record)
+        return tokens, allowed, output
+
+    def trace(
+        self,
+        text: str,
+        mask: Mask | str = "bidirectional",
+        *,
+        gate: Iterable[Iterable[float]] | NDArray[np.float32] | None = None,
+    ) -> AttentionTrace:
+        """Every head's map for a text under a mask. Arguments as in `run`."""
+        mask = parse_mask(mask) if isinstance(mask, str) else mask
+        tokens, allowed, output = self.run(text, mask, record="maps", gate=gate)
+        attention = output.attention[:, 0].numpy()  # (L, h, N, N)
+        attention.flags.writeable = False
+        visible = allowed.numpy()
+        visible.flags.writeable = False
+        return AttentionTrace(
+            model_id=self.id,
+            model_label=self.label,
+            sha256=self.sha256,
+            trained=self.trained,
+            mask=mask,
+            tokenized=tokens,
+            attention=attention,
+            allowed=visible,
+        )

@@ -1,0 +1,154 @@
+"""A stack of Transformer blocks that hands out the map of every head in every layer.
+
+Shape letters: see model.attention.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from model.attention import check_heads
+from model.blocks import Activation, BlockSteps, LayerNorm, NormPlace, TransformerBlock
+from model.errors import HeadworkError
+from model.positions import Embeddings, HashedEmbedding, Positions
+
+Record = Literal["maps", "hidden", "steps"]
+
+
+@dataclass(frozen=True)
+class TransformerConfig:
+    """The sizes and choices that make a model. The defaults are BERT's (Devlin et al. 2019).
+
+    vocab_size 0 means a model without a vocabulary: every token id gets a random vector drawn from `seed`.
+    """
+
+    vocab_size: int
+    d_model: int
+    num_heads: int
+    num_layers: int
+    d_ff: int
+    max_tokens: int = 512
+    n_token_types: int = 0
+    norm: NormPlace = "post"
+    activation: Activation = "gelu"
+    positions: Positions = "learned"
+    position_offset: int = 0
+    embedding_norm: bool = True
+    final_norm: bool = False
+    bias: bool = True
+    layer_norm_eps: float = 1e-12
+    dropout: float = 0.1
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuses sizes that make no model."""
+        check_heads(self.d_model, self.num_heads)
+        for name in ("num_layers", "d_ff", "max_tokens"):
+            if getattr(self, name) < 1:
+                raise HeadworkError("{name} is {value}: it must be at least 1.", name=name, value=getattr(self, name))
+
+    @property
+    def d_k(self) -> int:
+        """Width of one head: d_model / h."""
+        return self.d_model // self.num_heads
+
+
+@dataclass
+class TransformerOutput:
+    """What one call of a Transformer made."""
+
+    hidden: Tensor  # (B, N, d_model)  after the last layer
+    attention: Tensor  # (L, B, h, N, N)
+    hidden_states: list[Tensor] | None = None  # L + 1 of (B, N, d_model): the embeddings, then each layer's output
+    blocks: list[BlockSteps] | None = None  # L
+
+
+class Transformer(nn.Module):
+    """Embeddings, then `num_layers` blocks in a row. Every map is returned; none is thrown away."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.config = config
+        token: nn.Module = (
+            nn.Embedding(config.vocab_size, config.d_model)
+            if config.vocab_size
+            else HashedEmbedding(config.d_model, config.seed)
+        )
+        self.embeddings = Embeddings(
+            token,
+            config.d_model,
+            config.max_tokens + config.position_offset,
+            positions=config.positions,
+            n_token_types=config.n_token_types,
+            position_offset=config.position_offset,
+            norm_eps=config.layer_norm_eps if config.embedding_norm else None,
+            dropout=config.dropout,
+        )
+        self.blocks = nn.ModuleList(
+            TransformerBlock(
+                config.d_model,
+                config.num_heads,
+                config.d_ff,
+                config.dropout,
+                norm=config.norm,
+                activation=config.activation,
+                bias=config.bias,
+                layer_norm_eps=config.layer_norm_eps,
+            )
+            for _ in range(config.num_layers)
+        )
+        self.final_norm = LayerNorm(config.d_model, config.layer_norm_eps) if config.final_norm else None
+
+    def forward(
+        self,
+        ids: Tensor,
+        mask: Tensor | None = None,
+        *,
+        token_types: Tensor | None = None,
+        gate: Tensor | None = None,
+        record: Record = "maps",
+    ) -> TransformerOutput:
+        """Runs the stack on ids (B, N).
+
+        Args:
+            ids: (B, N).
+            mask: boolean, broadcastable to (B, h, N, N), True = may attend; None = everything. The same in every layer.
+            token_types: (B, N); None = all of the first type.
+            gate: (L, h), a factor for each head's slice of the input to W_o; 0 = off.
+            record: "maps"; "hidden" also returns hidden_states; "steps" also returns every intermediate tensor.
+        """
+        return self.encode(self.embeddings(ids, token_types), mask, gate=gate, record=record)
+
+    def encode(
+        self, x: Tensor, mask: Tensor | None = None, *, gate: Tensor | None = None, record: Record = "maps"
+    ) -> TransformerOutput:
+        """As forward, from embeddings x (B, N, d_model) on."""
+        if mask is not None and bool(mask.all()):
+            mask = None  # nothing is hidden: M is 0 everywhere
+        batch, n_tokens, _ = x.shape
+        hidden_states = None if record == "maps" else [x]
+        blocks = [BlockSteps() for _ in self.blocks] if record == "steps" else None
+
+        # Without gradients each layer writes its map straight into the result, where it stays.
+        shape = (self.config.num_layers, batch, self.config.num_heads, n_tokens, n_tokens)
+        maps = None if torch.is_grad_enabled() else x.new_empty(shape)  # (L, B, h, N, N)
+        kept = []
+        for layer, block in enumerate(self.blocks):
+            x, attention = block(
+                x,
+                mask,
+                gate=None if gate is None else gate[layer],
+                steps=None if blocks is None else blocks[layer],
+                out=None if maps is None else maps[layer],
+            )
+            if maps is None:
+                kept.append(attention)
+            if hidden_states is not None:
+                hidden_states.append(x)
+        if self.final_norm is not None:
+            x = self.final_norm(x)
+        return TransformerOutput(x, torch.stack(kept) if maps is None else maps, hidden_states, blocks)
