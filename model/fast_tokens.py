@@ -1,0 +1,210 @@
+"""The tokenizer of a checkpoint, read from its tokenizer.json by the `tokenizers` library, without transformers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import tokenizers
+
+from model.errors import HeadworkError
+from model.tokens import SPACE, Piece, Tokens, assemble, clean_text, no_text, visible
+
+HAN_BLOCKS = (range(0x4E00, 0xA000), range(0x3400, 0x4DC0), range(0xF900, 0xFB00), range(0x20000, 0x2FA20))
+MASK_TOKENS = ("[MASK]", "<mask>")
+PAD_TOKENS = ("[PAD]", "<pad>")
+UNKNOWN_TOKENS = ("[UNK]", "<unk>")
+# Files that a tokenizer can be built from when there is no tokenizer.json; all of them plain text or SentencePiece.
+OTHER_TOKENIZER_FILES = ("vocab.txt", "vocab.json", "merges.txt", "sentencepiece.bpe.model", "spiece.model")
+
+
+class FastTokenizer:
+    """A trained model's tokenizer: WordPiece, byte-level BPE or SentencePiece, whatever tokenizer.json says.
+
+    A special token that is typed ("[SEP]") becomes the model's token, as transformers has it: it is flagged special,
+    belongs to no word, and keeps its characters. So labels and ids can't fall out of step over it.
+    """
+
+    def __init__(self, backend: tokenizers.Tokenizer, settings: dict[str, Any] | None = None) -> None:
+        """Take over `backend`; `settings` is the content of tokenizer_config.json."""
+        settings = settings or {}
+        named = {key: _content(settings.get(key)) for key in ("mask_token", "pad_token", "unk_token")}
+        padding = backend.padding or {}
+        backend.no_truncation()
+        backend.no_padding()
+        _apply_case_settings(backend, settings)
+        added = backend.get_added_tokens_decoder()
+        self._added = {id_: token.content for id_, token in added.items()}
+        self._unknown_id = _first_id(backend, (named["unk_token"], *UNKNOWN_TOKENS))
+        ordinary = {self._unknown_id, _first_id(backend, (named["mask_token"], *MASK_TOKENS))}
+        self._special = {id_ for id_, token in added.items() if token.special} - ordinary
+        self._byte_level = '"ByteLevel"' in (backend.to_str() if backend.pre_tokenizer is not None else "")
+        pad_id = _first_id(backend, (named["pad_token"], padding.get("pad_token"), *PAD_TOKENS))
+        self._padding = None
+        if pad_id is not None:
+            name = backend.id_to_token(pad_id) or PAD_TOKENS[0]
+            self._padding = Piece(name, name, pad_id, (0, 0), None, is_special=True, is_padding=True)
+        self.backend = backend
+
+    def encode(self, text: str, *, limit: int, pad_to: int | None = None) -> Tokens:
+        """Tokenise `text` into at most `limit` tokens; see `model.tokens.Tokenizer`."""
+        text, n_cut_characters = clean_text(text)
+        encoded = self.backend.encode(text)
+        pieces = self._pieces(text, encoded)
+        if all(piece.is_special and piece.span == (0, 0) for piece in pieces):
+            raise no_text()  # only characters that this tokenizer drops, such as joiners without an emoji
+        return assemble(
+            text,
+            pieces,
+            limit=limit,
+            pad_to=pad_to,
+            padding=self._padding,
+            unknown_id=self._unknown_id,
+            n_cut_characters=n_cut_characters,
+        )
+
+    def _pieces(self, text: str, encoded: tokenizers.Encoding) -> list[Piece]:
+        pieces: list[Piece] = []
+        word, last_number, last_end, word_has_text = -1, None, 0, False
+        rows = zip(
+            encoded.ids, encoded.tokens, encoded.offsets, encoded.word_ids, encoded.special_tokens_mask, strict=True
+        )
+        for id_, piece, (start, end), number, added_by_tokenizer in rows:
+            # An added token's piece can carry the space that stood before it ("\n<mask>").
+            piece = self._added.get(id_, piece)
+            if added_by_tokenizer or id_ in self._special:
+                pieces.append(Piece(piece, piece, id_, (start, end), None, is_special=True))
+                last_number = None
+                continue
+            if piece in (SPACE, "Ġ") and not text[start:end].isspace():
+                end = start  # the mark put before the first word stands for no character
+            if number != last_number or (word_has_text and _starts_chinese_word(text, start, last_end)):
+                word += 1
+                word_has_text = False
+            word_has_text = word_has_text or bool(text[start:end].strip())
+            last_number, last_end = number, end
+            pieces.append(Piece(piece, self._label(id_, piece), id_, (start, end), word))
+        return pieces
+
+    def _label(self, id_: int, piece: str) -> str:
+        if self._byte_level and id_ not in self._added:
+            return _byte_level_label(piece)
+        return visible(piece)
+
+
+def load_tokenizer(folder: Path) -> FastTokenizer:
+    """The tokenizer of a checkpoint folder: its tokenizer.json, or what transformers builds from a vocabulary file.
+
+    Raises:
+        HeadworkError: the folder has no tokenizer, or one that can't be read.
+    """
+    settings = _settings(folder)
+    file = folder / "tokenizer.json"
+    if file.is_file():
+        try:
+            backend = tokenizers.Tokenizer.from_file(str(file))
+        except Exception as error:  # the library raises bare Exception
+            raise HeadworkError(
+                "The tokenizer file {file} can't be read ({reason}). Download the model again.",
+                file=file,
+                reason=error,
+            ) from error
+        return FastTokenizer(backend, settings)
+    if not any((folder / name).is_file() for name in OTHER_TOKENIZER_FILES):
+        raise HeadworkError(
+            "The folder {folder} has no tokenizer (tokenizer.json or vocab.txt). "
+            "Save it there with tokenizer.save_pretrained.",
+            folder=folder,
+        )
+    return FastTokenizer(_built_by_transformers(folder), settings)
+
+
+def _built_by_transformers(folder: Path) -> tokenizers.Tokenizer:
+    from transformers import AutoTokenizer  # 2 s to import, so only when there is no tokenizer.json
+
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
+        backend = tokenizer.backend_tokenizer
+    except Exception as error:  # whatever a damaged vocabulary or a tokenizer with its own code leads to
+        raise HeadworkError(
+            "No tokenizer could be made from the files in {folder}: {reason}",
+            folder=folder,
+            reason=str(error).split("\n")[0] or type(error).__name__,
+        ) from error
+    if not isinstance(backend, tokenizers.Tokenizer):
+        raise HeadworkError(
+            "The tokenizer in {folder} has no fast form, so words can't be told apart. Choose another model.",
+            folder=folder,
+        )
+    return backend
+
+
+def _settings(folder: Path) -> dict[str, Any]:
+    try:
+        settings = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}  # it refines the tokenizer and isn't needed
+    return settings if isinstance(settings, dict) else {}
+
+
+def _content(token: Any) -> str | None:
+    """The name of a special token, which tokenizer_config.json gives as a string or as an object with `content`."""
+    if isinstance(token, dict):
+        token = token.get("content")
+    return token if isinstance(token, str) else None
+
+
+def _first_id(backend: tokenizers.Tokenizer, names: tuple[str | None, ...]) -> int | None:
+    ids = (backend.token_to_id(name) for name in names if name is not None)
+    return next((id_ for id_ in ids if id_ is not None), None)
+
+
+def _apply_case_settings(backend: tokenizers.Tokenizer, settings: dict[str, Any]) -> None:
+    """Let tokenizer_config.json overrule the BERT normaliser's case, as transformers does."""
+    normalizer = backend.normalizer
+    if not isinstance(normalizer, tokenizers.normalizers.BertNormalizer):
+        return
+    for key, attribute in (
+        ("do_lower_case", "lowercase"),
+        ("strip_accents", "strip_accents"),
+        ("tokenize_chinese_chars", "handle_chinese_chars"),
+    ):
+        if isinstance(settings.get(key), bool):
+            setattr(normalizer, attribute, settings[key])
+
+
+def _starts_chinese_word(text: str, start: int, last_end: int) -> bool:
+    """Whether a piece at `start` begins a new word inside what the tokenizer calls one.
+
+    SentencePiece takes a whole Chinese clause for one word, since no space parts it; there a piece is the better word.
+    Pieces that are parts of one character (byte-level) have its span and stay together.
+    """
+    return last_end <= start < len(text) and (is_han(text[start]) or is_han(text[last_end - 1]))
+
+
+def is_han(character: str) -> bool:
+    """Whether a character is a Chinese one: the blocks that BERT's tokenizer sets apart."""
+    point = ord(character)
+    return any(point in block for block in HAN_BLOCKS)
+
+
+def _bytes_of_characters() -> dict[str, int]:
+    """Byte-level BPE writes each byte as one printable character (GPT-2's encoder.py, bytes_to_unicode)."""
+    printable = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
+    others = [byte for byte in range(256) if byte not in printable]
+    return {chr(byte): byte for byte in printable} | {chr(256 + i): byte for i, byte in enumerate(others)}
+
+
+_BYTES = _bytes_of_characters()
+
+
+def _byte_level_label(piece: str) -> str:
+    """The text that a byte-level piece stands for; bytes that are no whole character are shown as <0xF0>."""
+    if any(c not in _BYTES for c in piece):
+        return visible(piece)
+    raw = bytes(_BYTES[c] for c in piece)
+    try:
+        return visible(raw.decode("utf-8"))
+    except UnicodeDecodeError:
+        return "".join(chr(byte) if 0x20 < byte < 0x7F else f"<0x{byte:02X}>" for byte in raw)

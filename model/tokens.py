@@ -1,0 +1,218 @@
+"""Text to tokens: pieces, their ids, the characters and the word each belongs to, and which are special.
+
+`Tokens` keeps one entry a token in every field, so labels can't get out of step with the model's ids: the text is
+tokenised once, and cutting and padding change all fields together.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from model.errors import HeadworkError
+
+MAX_CHARACTERS = 20_000  # more than any model here reads (512 tokens); tokenising so much takes 30 ms
+SPACE = "▁"  # how a space inside a piece is shown, as SentencePiece prints it
+LONGEST_LABEL = 32  # characters; the toy model takes any word, and an axis can't
+_VISIBLE = {"\n": "↵", "\r": "↵", "\t": "⇥", " ": SPACE}
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One token before cutting and padding. `word` numbers words from 0 in any order; None for special tokens."""
+
+    text: str
+    label: str
+    id: int
+    span: tuple[int, int]
+    word: int | None
+    is_special: bool = False
+    is_padding: bool = False
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """One sentence as the model reads it, after cutting and padding. Every tuple but `words` has N entries.
+
+    Attributes:
+        text: what was tokenised: the person's text without control characters, cut at `MAX_CHARACTERS`.
+        pieces: entries of the vocabulary, such as "##s" or "[CLS]".
+        labels: the pieces made readable, for axes; never empty, never a line break, not unique.
+        spans: (start, end) in `text`; (0, 0) for tokens that stand for no character ([CLS], [SEP], [PAD]).
+        word_ids: index into `words`; None for special tokens.
+        is_special: [CLS], [SEP], <s>, </s>, [PAD] and their like, also when the person typed them; not [UNK] and
+            not [MASK], which stand for words.
+        is_padding: [PAD] added by `pad_to`. A typed [PAD] is special and not padding.
+        n_unknown: how many pieces are [UNK].
+        n_cut: pieces dropped because of the token limit.
+        n_cut_characters: characters dropped before that, because the text was longer than `MAX_CHARACTERS`.
+    """
+
+    text: str
+    pieces: tuple[str, ...]
+    labels: tuple[str, ...]
+    ids: tuple[int, ...]
+    spans: tuple[tuple[int, int], ...]
+    word_ids: tuple[int | None, ...]
+    words: tuple[str, ...]
+    is_special: tuple[bool, ...]
+    is_padding: tuple[bool, ...]
+    n_unknown: int = 0
+    n_cut: int = 0
+    n_cut_characters: int = 0
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+class Tokenizer(Protocol):
+    """What every model's tokenizer can do."""
+
+    def encode(self, text: str, *, limit: int, pad_to: int | None = None) -> Tokens:
+        """Tokenise `text` into at most `limit` tokens, then pad with [PAD] to `pad_to` tokens.
+
+        Raises:
+            HeadworkError: no text; `pad_to` smaller than the sentence or larger than `limit`.
+        """
+        ...
+
+
+def clean_text(text: str) -> tuple[str, int]:
+    """The text without what no model or screen can show, cut at `MAX_CHARACTERS`, and how many characters were cut.
+
+    Halves of surrogate pairs are joined or become U+FFFD (neither tokenizers nor browsers take them); control
+    characters go, NUL among them, except tab and line breaks. Everything else stays, joiners and marks of direction too.
+    """
+    n_cut = max(0, len(text) - MAX_CHARACTERS)
+    text = text[:MAX_CHARACTERS].encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    text = "".join(c for c in text if c in "\t\n\r" or unicodedata.category(c) != "Cc")
+    if not text.strip():
+        raise no_text()
+    return text, n_cut
+
+
+def no_text() -> HeadworkError:
+    """The error for a text without anything to tokenise."""
+    return HeadworkError("There is no text to look at. Type a sentence.")
+
+
+def visible(piece: str) -> str:
+    """A piece with its spaces, line breaks and invisible marks of direction made visible, for use as a label.
+
+    Joiners inside an emoji stay, since they hold it together; anything else invisible is named by its code point.
+    """
+    if len(piece) > LONGEST_LABEL:
+        piece = piece[: LONGEST_LABEL - 1] + "…"
+    out = []
+    for i, c in enumerate(piece):
+        if c in _VISIBLE:
+            out.append(_VISIBLE[c])
+        elif c in "\u200c\u200d" and 0 < i < len(piece) - 1:
+            out.append(c)
+        elif unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp", "Zs"):
+            out.append(f"<U+{ord(c):04X}>")
+        else:
+            out.append(c)
+    return "".join(out) or SPACE
+
+
+def assemble(
+    text: str,
+    pieces: Sequence[Piece],
+    *,
+    limit: int,
+    pad_to: int | None,
+    padding: Piece | None,
+    unknown_id: int | None = None,
+    n_cut_characters: int = 0,
+) -> Tokens:
+    """Cut `pieces` to `limit`, keeping the special tokens at both ends, pad them to `pad_to`, and number the words.
+
+    `padding` is the model's [PAD], or None when it has none.
+    """
+    kept = _cut(pieces, limit)
+    n_cut = len(pieces) - len(kept)
+    if pad_to is not None:
+        kept += _padding(len(kept), pad_to, limit, padding)
+    spans = tuple(_trim(text, piece.span) for piece in kept)
+    word_ids, words = _words(text, [piece.word for piece in kept], spans)
+    return Tokens(
+        text=text,
+        pieces=tuple(piece.text for piece in kept),
+        labels=tuple(piece.label for piece in kept),
+        ids=tuple(piece.id for piece in kept),
+        spans=spans,
+        word_ids=word_ids,
+        words=words,
+        is_special=tuple(piece.is_special for piece in kept),
+        is_padding=tuple(piece.is_padding for piece in kept),
+        n_unknown=sum(piece.id == unknown_id for piece in kept),
+        n_cut=n_cut,
+        n_cut_characters=n_cut_characters,
+    )
+
+
+def _cut(pieces: Sequence[Piece], limit: int) -> list[Piece]:
+    if len(pieces) <= limit:
+        return list(pieces)
+    # Only the tokenizer's own marks are kept at the end, not special tokens that the person typed: those have a span.
+    frame = [piece.is_special and piece.span == (0, 0) for piece in pieces]
+    n_head = frame.index(False)
+    n_tail = frame[::-1].index(False)
+    n_content = limit - n_head - n_tail
+    if n_content < 1:
+        raise HeadworkError(
+            "A limit of {limit} tokens leaves no room for the text: this model adds {n_added} of its own.",
+            limit=limit,
+            n_added=n_head + n_tail,
+        )
+    return [*pieces[: n_head + n_content], *pieces[len(pieces) - n_tail :]]
+
+
+def _padding(n_tokens: int, pad_to: int, limit: int, padding: Piece | None) -> list[Piece]:
+    if pad_to < n_tokens:
+        raise HeadworkError(
+            "padding:{pad_to} is too short: this sentence has {n_tokens} tokens. Choose {n_tokens} or more.",
+            pad_to=pad_to,
+            n_tokens=n_tokens,
+        )
+    if pad_to > limit:
+        raise HeadworkError(
+            "padding:{pad_to} is too long: this model reads at most {limit} tokens. Choose {limit} or less.",
+            pad_to=pad_to,
+            limit=limit,
+        )
+    if pad_to > n_tokens and padding is None:
+        raise HeadworkError("This model has no padding token, so its sentences can't be padded. Choose another mask.")
+    return [padding] * (pad_to - n_tokens) if padding is not None else []
+
+
+def _trim(text: str, span: tuple[int, int]) -> tuple[int, int]:
+    """A span without the space that byte-level and SentencePiece pieces carry in front."""
+    start, end = span
+    while start < end - 1 and text[start].isspace():
+        start += 1
+    while end - 1 > start and text[end - 1].isspace():
+        end -= 1
+    return start, end
+
+
+def _words(
+    text: str, numbers: Sequence[int | None], spans: Sequence[tuple[int, int]]
+) -> tuple[tuple[int | None, ...], tuple[str, ...]]:
+    """Word numbers made gapless from 0, and each word's characters."""
+    order: dict[int, int] = {}
+    edges: list[tuple[int, int]] = []
+    for number, (start, end) in zip(numbers, spans, strict=True):
+        if number is None:
+            continue
+        if number not in order:
+            order[number] = len(edges)
+            edges.append((start, end))
+        else:
+            first, last = edges[order[number]]
+            edges[order[number]] = (min(first, start), max(last, end))
+    word_ids = tuple(None if number is None else order[number] for number in numbers)
+    return word_ids, tuple(text[start:end].strip() or SPACE for start, end in edges)
