@@ -1,0 +1,319 @@
+"""Attention maps as Plotly heatmaps: one head large, and all heads of a layer in one figure.
+
+The query (row) looks at the key (column). Colours run from 0 to 1 in every picture, so pictures can be compared.
+Axes are numeric with the tokens as escaped tick texts: on category axes Plotly merges repeated tokens, and it takes
+`<s>` for a tag.
+"""
+
+import html
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import plotly.graph_objects as go
+from plotly.colors import get_colorscale
+
+from viz.look import (
+    ACCENT,
+    COLORSCALE,
+    HOLE,
+    MASKED_FILL,
+    MASKED_LINES,
+    Translate,
+    hover,
+    layout,
+    tick_text,
+    untranslated,
+)
+
+MAX_TICKS = 36  # more tick labels than this overlap at the height the page gives a map
+MAX_POINTED = (
+    40  # a tile of the layer grid is about 100 pixels wide: cells can be pointed at up to here, then only seen
+)
+MAX_CELLS = 100  # beyond this, cells of a tile are smaller than a pixel
+
+Floats = npt.NDArray[np.float32]
+Bools = npt.NDArray[np.bool_]
+
+
+def head_heatmap(
+    attention: npt.NDArray[np.floating],
+    allowed: Bools,
+    labels: Sequence[str],
+    *,
+    title: str = "",
+    height: int = 460,
+    t: Translate = untranslated,
+) -> go.Figure:
+    """One head's map, large, with the tokens on both axes and the weight on hover.
+
+    Args:
+        attention: (N, N), query × key.
+        allowed: (N, N); True = the query may attend to the key. Cells that are False are drawn as masked: hatched grey.
+        labels: the N tokens as text; they are escaped here.
+        title: text above the map.
+        height: of the whole figure, in pixels.
+        t: translates the figure's own words.
+    """
+    n_tokens = len(labels)
+    _check_shapes(attention, allowed, n_tokens)
+    ticks = [tick_text(label) for label in labels]
+    figure = go.Figure(
+        layout={
+            **layout(html.escape(title, quote=False), height=height, top=38),
+            "legend": {"orientation": "h", "x": 1, "xanchor": "right", "y": 1.01, "yanchor": "bottom"},
+        }
+    )
+    figure.add_trace(
+        go.Heatmap(
+            z=np.where(allowed, attention, np.nan).astype(np.float32),
+            zmin=0,
+            zmax=1,
+            colorscale=COLORSCALE,
+            hoverongaps=False,
+            name=t("attention weight"),
+            hovertemplate=hover(t("query '{query}' → key '{key}': {weight}"), weight="%{z:.2f}"),
+            colorbar={
+                "title": {"text": t("attention weight"), "side": "right"},
+                "thickness": 12,
+                "tickvals": [0, 0.2, 0.4, 0.6, 0.8, 1],
+                "outlinewidth": 0,
+                "xpad": 6,
+            },
+        )
+    )
+    if not allowed.all():
+        _add_masked(figure, allowed, t)
+    _token_axes(figure, ticks, t)
+    return figure
+
+
+def layer_grid(
+    attention: npt.NDArray[np.floating],
+    allowed: Bools,
+    labels: Sequence[str],
+    *,
+    layer: int,
+    selected: int | None = None,
+    height: int = 460,
+    t: Translate = untranslated,
+) -> go.Figure:
+    """All heads of one layer as tiles of one heatmap, each with its name ("4-2") above it.
+
+    One trace for the whole grid: a subplot for each head costs the browser most of a second. The gaps between tiles are
+    single empty columns and rows, wide only in the axis coordinates; masked cells are holes over a grey rectangle.
+    Up to 40 tokens the cells carry their weights and show them on hover; above, they carry their colour, one byte each.
+
+    Args:
+        attention: (h, N, N), head × query × key. Above 100 tokens a cell shows the largest weight of its block.
+        allowed: (N, N); True = the query may attend to the key.
+        labels: the N tokens as text.
+        layer: the layer's index from 0, for the names.
+        selected: the index from 0 of the head to outline.
+        height: of the whole figure, in pixels.
+        t: translates the figure's own words.
+    """
+    n_heads, n_tokens = attention.shape[0], len(labels)
+    _check_shapes(attention[0], allowed, n_tokens)
+    weights, step = _coarsen(np.where(allowed, attention, np.nan).astype(np.float32), MAX_CELLS)
+    n_cells = weights.shape[-1]
+    n_columns = math.ceil(math.sqrt(n_heads))
+    n_rows = math.ceil(n_heads / n_columns)
+    gap, name_room = 0.08 * n_cells, 0.22 * n_cells
+
+    mosaic = np.full((n_rows * (n_cells + 1) - 1, n_columns * (n_cells + 1) - 1), np.nan, dtype=np.float32)
+    shapes, names = [], []
+    for head in range(n_heads):
+        row, column = divmod(head, n_columns)
+        top, left = row * (n_cells + name_room), column * (n_cells + gap)
+        mosaic[row * (n_cells + 1) :, column * (n_cells + 1) :][:n_cells, :n_cells] = weights[head]
+        box = {"type": "rect", "x0": left, "x1": left + n_cells, "y0": top, "y1": top + n_cells}
+        shapes.append({**box, "layer": "below", "line": {"width": 0}, "fillcolor": MASKED_FILL})
+        if head == selected:
+            shapes.append({**box, "line": {"color": ACCENT, "width": 3}})
+        name = f"{layer + 1}-{head + 1}"
+        names.append(
+            {
+                "text": f"<b>{name}</b>" if head == selected else name,
+                "x": left,
+                "y": top,
+                "xanchor": "left",
+                "yanchor": "bottom",
+                "xshift": -2,
+                "showarrow": False,
+                "font": {"size": 13},
+            }
+        )
+
+    figure = go.Figure(
+        go.Heatmap(
+            **(_exact_cells(mosaic, t) if n_cells <= MAX_POINTED else _byte_cells(mosaic)),
+            x=_edges(n_columns, n_cells, gap),
+            y=_edges(n_rows, n_cells, name_room),
+            showscale=False,
+            name="",
+        ),
+        layout={
+            **layout(
+                t("Layer {layer}, all heads").format(layer=layer + 1),
+                note="" if step == 1 else t("each cell: the largest of {step} × {step} weights").format(step=step),
+                height=height,
+                top=58 if step == 1 else 80,
+            ),
+            "shapes": shapes,
+            "annotations": names,
+            "dragmode": False,
+        },
+    )
+    names_of_cells = [tick_text(label) for label in labels] if n_cells <= MAX_POINTED else []
+    shared = {"fixedrange": True, "constrain": "domain", "tickmode": "array", "ticks": ""}
+    shared |= {
+        "showticklabels": False,
+        "showgrid": False,
+        "zeroline": False,
+    }  # not visible=False: hover needs the names
+    figure.update_xaxes(
+        **shared,
+        range=[0, n_columns * (n_cells + gap) - gap],
+        tickvals=_centres(n_columns, n_cells, gap) if names_of_cells else [],
+        ticktext=names_of_cells * n_columns,
+        constraintoward="left",
+    )
+    figure.update_yaxes(
+        **shared,
+        range=[n_rows * (n_cells + name_room) - name_room, 0],
+        tickvals=_centres(n_rows, n_cells, name_room) if names_of_cells else [],
+        ticktext=names_of_cells * n_rows,
+        scaleanchor="x",
+        constraintoward="top",
+    )
+    return figure
+
+
+def _add_masked(figure: go.Figure, allowed: Bools, t: Translate) -> None:
+    """Grey cells that say on hover why they hold no weight, hatched so that grey can't be read as a weight."""
+    masked = np.where(allowed, np.nan, 1).astype(np.float32)
+    grey = [[0, MASKED_FILL], [1, MASKED_FILL]]
+    figure.add_trace(
+        go.Heatmap(
+            z=masked,
+            zmin=0,
+            zmax=1,
+            colorscale=grey,
+            showscale=False,
+            hoverongaps=False,
+            name=t("masked"),
+            hovertemplate=hover(t("query '{query}' → key '{key}': masked: may not attend"), weight=""),
+        )
+    )
+    x, y = _outline(~allowed)
+    figure.add_trace(
+        go.Scatter(
+            x=x,
+            y=y,
+            mode="none",
+            fill="toself",
+            fillpattern={
+                "shape": "/",
+                "size": 7,
+                "solidity": 0.18,
+                "fgcolor": MASKED_LINES,
+                "bgcolor": HOLE,
+            },
+            hoverinfo="skip",
+            name=t("masked"),
+            showlegend=True,
+        )
+    )
+
+
+def _outline(masked: Bools) -> tuple[Floats, Floats]:
+    """The masked cells as rectangles, a run in a row each; equal rows above each other share theirs. NaN parts them."""
+    x: list[float] = []
+    y: list[float] = []
+    row, n_rows = 0, len(masked)
+    while row < n_rows:
+        below = row + 1
+        while below < n_rows and np.array_equal(masked[below], masked[row]):
+            below += 1
+        steps = np.diff(masked[row].astype(np.int8), prepend=0, append=0)
+        for left, right in zip(np.flatnonzero(steps == 1), np.flatnonzero(steps == -1), strict=True):
+            x += [left - 0.5, right - 0.5, right - 0.5, left - 0.5, left - 0.5, np.nan]
+            y += [row - 0.5, row - 0.5, below - 0.5, below - 0.5, row - 0.5, np.nan]
+        row = below
+    return np.array(x, dtype=np.float32), np.array(y, dtype=np.float32)
+
+
+def _token_axes(figure: go.Figure, ticks: list[str], t: Translate) -> None:
+    """Square cells with a tick for each token. When tokens are many only every k-th is labelled.
+
+    Hover reads its names from the axis of the trace, so that axis keeps every name; the labels one can see then
+    stand on a second pair of axes laid over it.
+    """
+    n_tokens = len(ticks)
+    step = math.ceil(n_tokens / MAX_TICKS)
+    positions = np.arange(n_tokens, dtype=np.int32)
+    size = 15 if n_tokens <= 14 else 13 if n_tokens <= 24 else 11
+    look = {"showgrid": False, "zeroline": False, "ticks": "", "tickfont": {"size": size}, "tickmode": "array"}
+    names = {"tickvals": positions, "ticktext": ticks, "constrain": "domain"}
+    key = {"title": {"text": t("key (looked at)"), "standoff": 6}, "tickangle": -60 if n_tokens <= 24 else -90}
+    query = {"title": {"text": t("query (looks)"), "standoff": 6}, "range": [n_tokens - 0.5, -0.5]}
+    figure.update_xaxes(**look, **names, **key, range=[-0.5, n_tokens - 0.5], automargin=True, constraintoward="left")
+    figure.update_yaxes(**look, **names, **query, automargin=True, scaleanchor="x", constraintoward="top")
+    if step == 1:
+        return
+    thinned = {"tickvals": positions[::step], "ticktext": ticks[::step], "automargin": True}
+    figure.update_layout(
+        xaxis2={**look, **thinned, **key, "overlaying": "x", "matches": "x", "side": "bottom"},
+        yaxis2={**look, **thinned, **query, "overlaying": "y", "matches": "y", "side": "left"},
+    )
+    figure.update_layout(xaxis={"showticklabels": False, "title": None}, yaxis={"showticklabels": False, "title": None})
+    figure.add_trace(go.Scatter(x=[None], y=[None], xaxis="x2", yaxis="y2", hoverinfo="skip", showlegend=False))
+
+
+def _exact_cells(mosaic: Floats, t: Translate) -> dict[str, Any]:
+    template = hover(t("query '{query}' → key '{key}': {weight}"), weight="%{z:.2f}")
+    scale = {"zmin": 0, "zmax": 1, "colorscale": COLORSCALE}
+    return {"z": mosaic, **scale, "hoverongaps": False, "hovertemplate": template}
+
+
+def _byte_cells(mosaic: Floats) -> dict[str, Any]:
+    """A quarter of the bytes of float32: 0 for a hole, 1…255 for the weights 0…1."""
+    z = np.where(np.isnan(mosaic), 0, 1 + np.rint(254 * np.nan_to_num(mosaic))).astype(np.uint8)
+    colors = get_colorscale(COLORSCALE)
+    scale = [[0, HOLE], *([(1 + 254 * at) / 255, color] for at, color in colors)]
+    return {"z": z, "zmin": 0, "zmax": 255, "colorscale": scale, "hoverinfo": "skip"}
+
+
+def _coarsen(weights: Floats, limit: int) -> tuple[Floats, int]:
+    """(h, N, N) → (h, cells, cells): the largest weight of each step × step block, NaN only where all of it is NaN."""
+    n_heads, n_tokens, _ = weights.shape
+    step = math.ceil(n_tokens / limit)
+    if step == 1:
+        return weights, 1
+    n_cells = math.ceil(n_tokens / step)
+    padded = np.full((n_heads, n_cells * step, n_cells * step), -1, dtype=np.float32)
+    padded[:, :n_tokens, :n_tokens] = np.nan_to_num(weights, nan=-1)
+    blocks = padded.reshape(n_heads, n_cells, step, n_cells, step).max(axis=(2, 4))  # (h, cells, cells)
+    blocks[blocks < 0] = np.nan
+    return blocks, step
+
+
+def _edges(n_tiles: int, n_cells: int, gap: float) -> Floats:
+    """Cell borders along one axis: n_cells cells of width 1 a tile, then one cell as wide as the gap."""
+    tiles = [np.arange(n_cells + 1) + tile * (n_cells + gap) for tile in range(n_tiles)]
+    return np.concatenate(tiles).astype(np.float32)
+
+
+def _centres(n_tiles: int, n_cells: int, gap: float) -> Floats:
+    tiles = [np.arange(n_cells) + 0.5 + tile * (n_cells + gap) for tile in range(n_tiles)]
+    return np.concatenate(tiles).astype(np.float32)
+
+
+def _check_shapes(attention: npt.NDArray[np.floating], allowed: Bools, n_tokens: int) -> None:
+    if attention.shape != (n_tokens, n_tokens) or allowed.shape != (n_tokens, n_tokens):
+        raise ValueError(
+            f"{n_tokens} labels need a {n_tokens} × {n_tokens} map and mask; got {attention.shape} and {allowed.shape}."
+        )

@@ -1,0 +1,55 @@
+"""How every figure looks: colours, transparent ground, and tokens as text that Plotly leaves alone.
+
+Paper and plot background are transparent and text colours are left to the page, so that a figure suits light and dark.
+"""
+
+import html
+from collections.abc import Callable
+from typing import Any
+
+COLORSCALE = "Cividis"  # perceptually even and the same for colour-blind readers (Nuñez et al. 2018)
+ACCENT = "#E0571B"  # vermilion, at least 3.5 : 1 on the light and on the dark background
+MASKED_FILL = "rgba(128, 128, 128, 0.30)"  # neutral on both backgrounds; never a colour of the scale
+MASKED_LINES = "rgba(128, 128, 128, 0.75)"
+HOLE = "rgba(0, 0, 0, 0)"
+MAX_LABEL = 18  # characters of a token shown on an axis
+
+Translate = Callable[[str], str]
+
+
+def untranslated(text: str) -> str:
+    """The default of every builder's `t`: its words stay English."""
+    return text
+
+
+def tick_text(label: str) -> str:
+    """A token as Plotly can show it unharmed: escaped, never empty, and not longer than an axis bears."""
+    if len(label) > MAX_LABEL:
+        label = label[: MAX_LABEL - 1] + "…"
+    return html.escape(label, quote=False) if label.strip() else "␣"
+
+
+def layout(title: str, *, height: int, top: int, note: str = "") -> dict[str, Any]:
+    """Title at the left edge, narrow margins, transparent ground. `title` is markup: escape tokens in it."""
+    return {
+        "title": {
+            "text": title,
+            "subtitle": {"text": note, "font": {"size": 13}},
+            "x": 0,
+            "xref": "paper",
+            "y": 1,
+            "yref": "container",
+            "yanchor": "top",
+            "pad": {"t": 8},
+        },
+        "height": height,
+        "margin": {"l": 6, "r": 6, "t": top, "b": 6},
+        "paper_bgcolor": HOLE,
+        "plot_bgcolor": HOLE,
+        "hoverlabel": {"font": {"size": 15}},
+    }
+
+
+def hover(sentence: str, **values: str) -> str:
+    """A hover template from a sentence about "{query}" and "{key}", which Plotly reads from the axes."""
+    return sentence.format(query="%{y}", key="%{x}", **values) + "<extra></extra>"
