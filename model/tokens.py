@@ -83,7 +83,7 @@ def clean_text(text: str) -> tuple[str, int]:
     """The text without what no model or screen can show, cut at `MAX_CHARACTERS`, and how many characters were cut.
 
     Halves of surrogate pairs are joined or become U+FFFD (neither tokenizers nor browsers take them); control
-    characters go, NUL among them, except tab and line breaks. Everything else stays, joiners and marks of direction too.
+    characters go, NUL among them, except tab and line breaks. All else stays, joiners and marks of direction too.
     """
     n_cut = max(0, len(text) - MAX_CHARACTERS)
     text = text[:MAX_CHARACTERS].encode("utf-16", "surrogatepass").decode("utf-16", "replace")
