@@ -211,7 +211,7 @@ def download_plan(entry: Entry) -> hub.DownloadPlan:
 
 
 def minilm_folder() -> Path:
-    """The folder of the built-in weights. The package is only found: importing it would import sentence-transformers."""
+    """The folder of the built-in weights. The package is found, not imported: it would bring sentence-transformers."""
     spec = importlib.util.find_spec(MINILM_PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         raise HeadworkError(

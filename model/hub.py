@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import re
+import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -182,7 +183,7 @@ def _check(repo_id: str, place: _Place) -> None:
             "{repo_id} is not on this computer, and HF_HUB_OFFLINE forbids to fetch it. Unset that variable first.",
             repo_id=repo_id,
         )
-    if not re.match(r"https?://[^/\s]", place.endpoint):
+    if not re.fullmatch(r"https?://[^/\s]+(/\S*)?", place.endpoint):
         raise HeadworkError(
             "HF_ENDPOINT is {endpoint}, which is no web address. It should start with https://.",
             endpoint=repr(place.endpoint),
@@ -356,7 +357,10 @@ def _check_shards(plan: DownloadPlan) -> None:
 def _remember(plan: DownloadPlan) -> None:
     """Note the commit as the current one, where `local` and other tools look; only once everything is here."""
     ref = plan.folder.parent.parent / "refs" / "main"
-    ref.parent.mkdir(parents=True, exist_ok=True)
-    temporary = ref.with_name(f"main.{os.getpid()}.tmp")
-    temporary.write_text(plan.commit, encoding="utf-8")
-    temporary.replace(ref)
+    temporary = ref.with_name(f"main.{uuid.uuid4().hex}.tmp")  # two visitors can finish the same download at once
+    try:
+        ref.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_text(plan.commit, encoding="utf-8")
+        temporary.replace(ref)
+    except OSError as error:
+        raise explained(error, plan.repo_id, "", str(ref)) from error
