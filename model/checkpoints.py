@@ -18,6 +18,7 @@ from typing import Any
 import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
+from torch.overrides import TorchFunctionMode
 
 from model.blocks import Activation
 from model.errors import HeadworkError
@@ -103,11 +104,20 @@ def load_folder(folder: Path, *, expected_sha256: str | None = None) -> Checkpoi
             expected=expected_sha256,
         )
     tensors = _without_prefix(_read(files))
-    with torch.device("meta"):  # shapes only: the weights come from the files
+    with torch.device("meta"), _NoInit():  # shapes only: the weights come from the files
         transformer = Transformer(config)
     transformer.load_state_dict(_fit(transformer, tensors, raw["model_type"]), assign=True)
     transformer.eval().requires_grad_(False)
     return Checkpoint(config, transformer, raw["model_type"], sha256, bool(raw.get("is_decoder", False)))
+
+
+class _NoInit(TorchFunctionMode):
+    """Leaves out nn.init: on the meta device it has nothing to fill, and its first call there imports for a second."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if getattr(func, "__module__", None) == "torch.nn.init":
+            return args[0] if args else kwargs["tensor"]
+        return func(*args, **(kwargs or {}))
 
 
 def read_config(folder: Path) -> dict[str, Any]:
@@ -138,6 +148,8 @@ def read_config(folder: Path) -> dict[str, Any]:
 def config_from(raw: dict[str, Any]) -> TransformerConfig:
     """Our config from a config.json of a supported family. Nothing but the config is needed."""
     try:
+        if raw["vocab_size"] == 0:
+            raise HeadworkError("config.json describes a model with no vocabulary: vocab_size is 0.")
         return _distilbert_config(raw) if raw["model_type"] == "distilbert" else _bert_config(raw)
     except KeyError as error:
         raise HeadworkError("config.json has no entry {key}.", key=error.args[0]) from error
@@ -182,7 +194,7 @@ def _distilbert_config(raw: dict[str, Any]) -> TransformerConfig:
 
 
 def _activation(name: Any) -> Activation:
-    if name not in _ACTIVATIONS:
+    if not isinstance(name, str) or name not in _ACTIVATIONS:
         raise HeadworkError(
             "The activation {name} is not supported. These are: {choices}.",
             name=name,
@@ -197,7 +209,8 @@ def _weight_files(folder: Path) -> list[Path]:
         return [folder / WEIGHTS]
     if (folder / INDEX).is_file():
         try:
-            names = sorted(set(json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"].values()))
+            index = json.loads((folder / INDEX).read_text(encoding="utf-8"))
+            names = sorted({str(name) for name in index["weight_map"].values()})
         except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
             raise HeadworkError("{file} can't be read: {reason}.", file=str(folder / INDEX), reason=str(error)) from error
         for name in names:

@@ -81,13 +81,15 @@ class Embeddings(nn.Module):
         self.n_positions = n_positions
         self.position: nn.Parameter | None = None
         if positions == "learned":
-            self.position = nn.Parameter(torch.randn(n_positions, d_model))
+            self.position = nn.Parameter(nn.init.normal_(torch.empty(n_positions, d_model)))
         elif positions == "sinusoidal":
             self.register_buffer("sinusoids", sinusoidal_positions(n_positions, d_model), persistent=False)
         elif positions != "none":
             raise HeadworkError("Positions are learned, sinusoidal or none, not {positions}.", positions=positions)
         self.positions = positions
-        self.token_type = nn.Parameter(torch.randn(n_token_types, d_model)) if n_token_types else None
+        self.token_type: nn.Parameter | None = None
+        if n_token_types:
+            self.token_type = nn.Parameter(nn.init.normal_(torch.empty(n_token_types, d_model)))
         self.norm = LayerNorm(d_model, norm_eps) if norm_eps is not None else None
         self.dropout = nn.Dropout(dropout)
 

@@ -19,6 +19,19 @@ from model.positions import Embeddings, HashedEmbedding, Positions
 Record = Literal["maps", "hidden", "steps"]
 
 
+# Far above any published model of these families: what a broken or hostile config.json may ask for ends here.
+_BOUNDS = {
+    "vocab_size": (0, 10_000_000),
+    "d_model": (1, 65_536),
+    "num_heads": (1, 1_024),
+    "num_layers": (1, 512),
+    "d_ff": (1, 1_048_576),
+    "max_tokens": (1, 10_000_000),
+    "n_token_types": (0, 1_000),
+    "position_offset": (0, 1_000),
+}
+
+
 @dataclass(frozen=True)
 class TransformerConfig:
     """The sizes and choices that make a model. The defaults are BERT's (Devlin et al. 2019).
@@ -46,10 +59,19 @@ class TransformerConfig:
 
     def __post_init__(self) -> None:
         """Refuses sizes that make no model."""
+        for name, (least, most) in _BOUNDS.items():
+            value = getattr(self, name)
+            if not isinstance(value, int) or not least <= value <= most:
+                raise HeadworkError(
+                    "{name} is {value}: it must be a whole number from {least} to {most}.",
+                    name=name,
+                    value=value,
+                    least=least,
+                    most=most,
+                )
+        if not isinstance(self.layer_norm_eps, float) or not 0 <= self.layer_norm_eps < 1:
+            raise HeadworkError("layer_norm_eps is {value}: it must be a small number.", value=self.layer_norm_eps)
         check_heads(self.d_model, self.num_heads)
-        for name in ("num_layers", "d_ff", "max_tokens"):
-            if getattr(self, name) < 1:
-                raise HeadworkError("{name} is {value}: it must be at least 1.", name=name, value=getattr(self, name))
 
     @property
     def d_k(self) -> int:
