@@ -44,7 +44,7 @@ class FastTokenizer:
         self._padding = None
         if pad_id is not None:
             name = backend.id_to_token(pad_id) or PAD_TOKENS[0]
-            self._padding = Piece(name, name, pad_id, (0, 0), None, is_special=True, is_padding=True)
+            self._padding = Piece(name, pad_id, (0, 0), None, is_special=True, is_padding=True)
         self.backend = backend
 
     def encode(self, text: str, *, limit: int, pad_to: int | None = None) -> Tokens:
@@ -60,6 +60,7 @@ class FastTokenizer:
             limit=limit,
             pad_to=pad_to,
             padding=self._padding,
+            label=self._label,
             unknown_id=self._unknown_id,
             n_cut_characters=n_cut_characters,
         )
@@ -74,7 +75,7 @@ class FastTokenizer:
             # An added token's piece can carry the space that stood before it ("\n<mask>").
             piece = self._added.get(id_, piece)
             if added_by_tokenizer or id_ in self._special:
-                pieces.append(Piece(piece, piece, id_, (start, end), None, is_special=True))
+                pieces.append(Piece(piece, id_, (start, end), None, is_special=True))
                 last_number = None
                 continue
             if piece in (SPACE, "Ġ") and not text[start:end].isspace():
@@ -84,13 +85,13 @@ class FastTokenizer:
                 word_has_text = False
             word_has_text = word_has_text or bool(text[start:end].strip())
             last_number, last_end = number, end
-            pieces.append(Piece(piece, self._label(id_, piece), id_, (start, end), word))
+            pieces.append(Piece(piece, id_, (start, end), word))
         return pieces
 
-    def _label(self, id_: int, piece: str) -> str:
-        if self._byte_level and id_ not in self._added:
-            return _byte_level_label(piece)
-        return visible(piece)
+    def _label(self, piece: Piece) -> str:
+        if self._byte_level and piece.id not in self._added:
+            return _byte_level_label(piece.text)
+        return visible(piece.text)
 
 
 def load_tokenizer(folder: Path) -> FastTokenizer:

@@ -7,7 +7,7 @@ tokenised once, and cutting and padding change all fields together.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -24,7 +24,6 @@ class Piece:
     """One token before cutting and padding. `word` numbers words from 0 in any order; None for special tokens."""
 
     text: str
-    label: str
     id: int
     span: tuple[int, int]
     word: int | None
@@ -125,12 +124,13 @@ def assemble(
     limit: int,
     pad_to: int | None,
     padding: Piece | None,
+    label: Callable[[Piece], str],
     unknown_id: int | None = None,
     n_cut_characters: int = 0,
 ) -> Tokens:
     """Cut `pieces` to `limit`, keeping the special tokens at both ends, pad them to `pad_to`, and number the words.
 
-    `padding` is the model's [PAD], or None when it has none.
+    `padding` is the model's [PAD], or None when it has none. `label` is called for the pieces that are kept.
     """
     kept = _cut(pieces, limit)
     n_cut = len(pieces) - len(kept)
@@ -141,7 +141,7 @@ def assemble(
     return Tokens(
         text=text,
         pieces=tuple(piece.text for piece in kept),
-        labels=tuple(piece.label for piece in kept),
+        labels=tuple(label(piece) for piece in kept),
         ids=tuple(piece.id for piece in kept),
         spans=spans,
         word_ids=word_ids,

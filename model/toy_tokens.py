@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from model.fast_tokens import is_han
 from model.tokens import Piece, Tokens, assemble, clean_text, no_text, visible
 
-PAD = Piece("[PAD]", "[PAD]", 0, (0, 0), None, is_special=True, is_padding=True)
+PAD = Piece("[PAD]", 0, (0, 0), None, is_special=True, is_padding=True)
 MASK = "[MASK]"
 LONGEST_CHINESE_WORD = 4  # characters; almost every Chinese word and most idioms are that long or shorter
 APOSTROPHES = ("'", "\u2019")
@@ -38,10 +38,18 @@ class ToyTokenizer:
             raise no_text()
         words = [text[start:end] for start, end in spans]
         pieces = [
-            Piece(word, visible(word), word_id(word), span, number)
+            Piece(word, word_id(word), span, number)
             for number, (word, span) in enumerate(zip(words, spans, strict=True))
         ]
-        return assemble(text, pieces, limit=limit, pad_to=pad_to, padding=PAD, n_cut_characters=n_cut_characters)
+        return assemble(
+            text,
+            pieces,
+            limit=limit,
+            pad_to=pad_to,
+            padding=PAD,
+            label=lambda piece: visible(piece.text),
+            n_cut_characters=n_cut_characters,
+        )
 
 
 def word_id(word: str) -> int:
