@@ -1,8 +1,8 @@
 """The Transformer itself: attention, masks, blocks, positions, tokens, checkpoints, catalogue.
 
-    from model import load
-    trace = load("minilm").trace("The cat sat.", mask="causal")
-    trace.tokens, trace.attention  # tuple of str; read-only float32 (L, h, N, N)
+from model import load
+trace = load("minilm").trace("The cat sat.", mask="causal")
+trace.tokens, trace.attention  # tuple of str; read-only float32 (L, h, N, N)
 """
 
 from model.attention import MultiHeadAttention, attention_entropy, scaled_dot_product_attention

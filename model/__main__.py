@@ -39,7 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--model", default=DEFAULT_MODEL, help="which model (default: %(default)s)")
     parser.add_argument("--mask", default="bidirectional", help="which mask (default: %(default)s)")
     parser.add_argument("--npz", metavar="FILE", type=Path, help="write attention, tokens and mask as NumPy arrays")
-    parser.add_argument("--json", action="store_true", help="print tokens, mask, shapes and each head's entropy as JSON")
+    parser.add_argument(
+        "--json", action="store_true", help="print tokens, mask, shapes and each head's entropy as JSON"
+    )
     parser.add_argument("--download", action="store_true", help="fetch the model from the hub if it isn't here yet")
     options = parser.parse_args(arguments)
     torch.set_num_threads(_threads())
@@ -65,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def save_npz(trace: AttentionTrace, path: Path) -> None:
-    """Writes `attention` (L, h, N, N) float32, `tokens` (N,) and `mask` (N, N), True = may attend, to exactly `path`."""
+    """Writes `attention` (L, h, N, N), `tokens` (N,) and `mask` (N, N), True = may attend, to exactly `path`."""
     with path.open("wb") as stream:  # a stream, since np.savez adds ".npz" to a bare name
         np.savez_compressed(stream, attention=trace.attention, tokens=np.array(trace.tokens), mask=trace.allowed)
 

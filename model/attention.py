@@ -1,4 +1,4 @@
-"""Scaled dot-product attention and multi-head attention (Vaswani et al. 2017, "Attention Is All You Need", section 3.2).
+"""Scaled dot-product attention and multi-head attention (Vaswani et al. 2017, section 3.2).
 
 Letters used in every shape comment of this package:
     B batch, N tokens, L layers, h heads, d_model, d_k = d_model / h, d_ff.
@@ -52,7 +52,9 @@ def scaled_dot_product_attention(
     """softmax(q kᵀ / √d_k + M) v, with M = 0 where the mask allows and −inf where it doesn't (section 3.2.1).
 
     Args:
-        q, k, v: (B, h, N, d_k).
+        q: queries (B, h, N, d_k).
+        k: keys (B, h, N, d_k).
+        v: values (B, h, N, d_k).
         mask: boolean, broadcastable to (B, h, N, N); True = the query (row) may attend to the key (column).
         steps: filled with every intermediate tensor.
         out: (B, h, N, N), where the map is to be written. Only without gradients.
@@ -172,7 +174,8 @@ def check_heads(d_model: int, num_heads: int) -> None:
     if d_model % num_heads:
         lower, higher = d_model - d_model % num_heads, d_model - d_model % num_heads + num_heads
         raise HeadworkError(
-            "d_model {d_model} can't be split over {num_heads} heads: {d_model} / {num_heads} is not whole. Try {choices}.",
+            "d_model {d_model} can't be split over {num_heads} heads: {d_model} / {num_heads} is not whole. "
+            "Try {choices}.",
             d_model=d_model,
             num_heads=num_heads,
             choices=f"{lower} / {higher}" if lower else str(higher),
@@ -188,4 +191,5 @@ def attention_entropy(attention: Tensor) -> Tensor:
     Returns:
         (…, N), one value for each query.
     """
-    return torch.special.entr(attention).sum(dim=-1)
+    entropy: Tensor = torch.special.entr(attention).sum(dim=-1)
+    return entropy

@@ -1,8 +1,8 @@
 """Trained weights from a folder: BERT, DistilBERT and RoBERTa families, safetensors only.
 
 A folder holds config.json and model.safetensors (or shards with model.safetensors.index.json), as `save_pretrained`
-writes them. Names of tensors are matched against the Transformer built from the config: a tensor that is missing, left over
-or of another shape is an error that names it. Pickled weights (pytorch_model.bin) are never opened.
+writes them. Names of tensors are matched against the Transformer built from the config: a tensor that is missing, left
+over or of another shape is an error that names it. Pickled weights (pytorch_model.bin) are never opened.
 """
 
 from __future__ import annotations
@@ -98,7 +98,8 @@ def load_folder(folder: Path, *, expected_sha256: str | None = None) -> Checkpoi
     sha256 = _sha256(files)
     if expected_sha256 is not None and sha256 != expected_sha256:
         raise HeadworkError(
-            "The weights in {file} are not the published ones (sha256 {found}, expected {expected}). Install the package again.",
+            "The weights in {file} are not the published ones (sha256 {found}, expected {expected}). "
+            "Install the package again.",
             file=files[0].name,
             found=sha256,
             expected=expected_sha256,
@@ -212,7 +213,9 @@ def _weight_files(folder: Path) -> list[Path]:
             index = json.loads((folder / INDEX).read_text(encoding="utf-8"))
             names = sorted({str(name) for name in index["weight_map"].values()})
         except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
-            raise HeadworkError("{file} can't be read: {reason}.", file=str(folder / INDEX), reason=str(error)) from error
+            raise HeadworkError(
+                "{file} can't be read: {reason}.", file=str(folder / INDEX), reason=str(error)
+            ) from error
         for name in names:
             if Path(name).name != name or not (folder / name).is_file():
                 raise HeadworkError(
@@ -257,7 +260,7 @@ def _read(files: list[Path]) -> dict[str, Tensor]:
 
 
 def _without_prefix(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Drops the `bert.` under which a model with a task head keeps its encoder, and names of before 2019 (gamma, beta)."""
+    """Drops the `bert.` under which a model with a task head keeps its encoder, and renames gamma and beta of old files."""
     renamed = {}
     for name, tensor in tensors.items():
         for prefix in _PREFIXES:

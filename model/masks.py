@@ -1,7 +1,7 @@
 """Who may attend to whom: masks as values that can be named, combined and written into a link.
 
 A mask is boolean and True means "the query (row) may attend to the key (column)". It enters attention as an added
-−inf before the softmax (Vaswani et al. 2017, section 3.2.3). Libraries disagree on the polarity; this is ours, everywhere.
+−inf before the softmax (Vaswani et al. 2017, section 3.2.3). Libraries disagree on the polarity; this is ours.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ class Mask:
 
     @classmethod
     def window(cls, size: int) -> Mask:
-        """Query i sees keys with |i − j| ≤ size: `size` tokens to each side, and itself (Beltagy et al. 2020, section 3.1)."""
+        """Query i sees itself and `size` tokens to each side: |i − j| ≤ size (Beltagy et al. 2020, section 3.1)."""
         return cls(window_size=size)
 
     @classmethod
     def prefix(cls, length: int) -> Mask:
-        """Every query sees the first `length` keys; beyond them the mask is causal (Raffel et al. 2020, section 3.2.1)."""
+        """Every query sees the first `length` keys; beyond them it is causal (Raffel et al. 2020, section 3.2.1)."""
         return cls(prefix_length=length)
 
     @classmethod
@@ -79,7 +79,8 @@ class Mask:
         rows = tuple(tuple(bool(cell) for cell in row) for row in cells)
         if not rows or any(len(row) != len(rows) for row in rows):
             raise HeadworkError(
-                "A mask must be a square matrix, one row and one column for each token; this one has {n_rows} rows of {lengths} cells.",
+                "A mask must be a square matrix, one row and one column for each token; "
+                "this one has {n_rows} rows of {lengths} cells.",
                 n_rows=len(rows),
                 lengths=" / ".join(str(n) for n in sorted({len(row) for row in rows})) or "0",
             )
@@ -147,7 +148,8 @@ class Mask:
         if self.drawn is not None:
             if len(self.drawn) != n_tokens:
                 raise HeadworkError(
-                    "This mask was drawn for {n_drawn} tokens, but the sentence has {n_tokens}. Draw it again for this sentence.",
+                    "This mask was drawn for {n_drawn} tokens, but the sentence has {n_tokens}. "
+                    "Draw it again for this sentence.",
                     n_drawn=len(self.drawn),
                     n_tokens=n_tokens,
                 )
@@ -191,7 +193,8 @@ def _parse_part(part: str, whole: str) -> Mask:
         if len(digits) == -(-n * n // 4):
             return Mask.matrix(_from_hex(n, digits))
     raise HeadworkError(
-        'There is no mask "{text}". Use bidirectional, causal, window:K, prefix:K or padding:M, joined with +, for example causal+padding:16.',
+        'There is no mask "{text}". Use bidirectional, causal, window:K, prefix:K or padding:M, joined with +, '
+        "for example causal+padding:16.",
         text=whole[:80],
     )
 

@@ -1,6 +1,6 @@
 """Linear layers with weights packed once for oneDNN, for inference on a CPU.
 
-On processors where the default matrix library runs below the machine's speed, oneDNN's packed product takes less than half the
+Where the default matrix library runs below the processor's speed, oneDNN's packed product takes less than half the
 time (benchmarks/README.md has the ratios). The two operators are private to torch, so they are tried on real
 weights first and left alone where they are missing or answer differently.
 """
@@ -62,7 +62,7 @@ def pack(module: nn.Module) -> bool:
 def _packing_works(linear: nn.Linear) -> bool:
     if linear.weight.dtype != torch.float32 or linear.weight.device.type != "cpu":
         return False
-    if not torch.backends.mkldnn.is_available():
+    if not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
         return False
     try:
         packed = PackedLinear(linear)

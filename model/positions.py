@@ -1,6 +1,7 @@
 """How tokens and their places become vectors: embeddings, learned and sinusoidal positions.
 
-Sources: Vaswani et al. 2017, sections 3.4 and 3.5; Devlin et al. 2019, section 3 (token types). Shape letters: see model.attention.
+Sources: Vaswani et al. 2017, sections 3.4 and 3.5; Devlin et al. 2019, section 3 (token types). Shape letters: see
+model.attention.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def sinusoidal_positions(n_positions: int, d_model: int) -> Tensor:
 
 
 class HashedEmbedding(nn.Module):
-    """A random vector for any 63-bit token id, drawn from (seed, id): the same word has the same vector in every sentence.
+    """A random vector for any 63-bit token id, drawn from (seed, id): a word has the same vector in every sentence.
 
     For a model without a vocabulary. The entries are standard normal, as in nn.Embedding; nothing here is trained.
     """

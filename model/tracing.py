@@ -62,18 +62,18 @@ class AttentionTrace:
 
     @property
     def n_layers(self) -> int:
-        """L."""
-        return self.attention.shape[0]
+        """Number of layers."""
+        return int(self.attention.shape[0])
 
     @property
     def n_heads(self) -> int:
-        """h."""
-        return self.attention.shape[1]
+        """Number of heads in a layer."""
+        return int(self.attention.shape[1])
 
     @property
     def n_tokens(self) -> int:
         """N."""
-        return self.attention.shape[2]
+        return int(self.attention.shape[2])
 
     @property
     def nbytes(self) -> int:
@@ -124,12 +124,12 @@ class AttentionModel:
 
     @property
     def n_layers(self) -> int:
-        """L."""
+        """Number of layers."""
         return self.config.num_layers
 
     @property
     def n_heads(self) -> int:
-        """h."""
+        """Number of heads in a layer."""
         return self.config.num_heads
 
     @property

@@ -64,7 +64,9 @@ def test_equals_torchs_multihead_attention(bias, masked, dtype):
     allowed = torch.ones(7, 7, dtype=torch.bool).tril() if masked else None
     out, attention = ours(x, allowed)
     # nn.MultiheadAttention's boolean attn_mask has the other polarity: True = blocked.
-    expected_out, expected = theirs(x, x, x, attn_mask=None if allowed is None else ~allowed, average_attn_weights=False)
+    expected_out, expected = theirs(
+        x, x, x, attn_mask=None if allowed is None else ~allowed, average_attn_weights=False
+    )
     bound = 1e-6 if dtype == torch.float32 else 1e-14
     assert (attention - expected).abs().max() <= bound
     assert (out - expected_out).abs().max() <= bound

@@ -94,7 +94,9 @@ def test_the_order_of_norm_sublayer_and_residual(norm):
 def test_equals_torchs_encoder_layer(norm, activation):
     torch.manual_seed(0)
     ours = TransformerBlock(12, 3, 20, norm=norm, activation=activation).eval()
-    theirs = torch.nn.TransformerEncoderLayer(12, 3, 20, activation=activation, batch_first=True, norm_first=norm == "pre").eval()
+    theirs = torch.nn.TransformerEncoderLayer(
+        12, 3, 20, activation=activation, batch_first=True, norm_first=norm == "pre"
+    ).eval()
     with torch.no_grad():
         a = ours.attention
         theirs.self_attn.in_proj_weight.copy_(torch.cat([a.W_q.weight, a.W_k.weight, a.W_v.weight]))

@@ -86,7 +86,11 @@ def test_the_spelling_reads_back_and_equal_masks_are_spelled_alike(a, b, pad):
     assert hash(parse_mask(str(mask))) == hash(mask)
 
 
-@given(st.integers(1, 9).flatmap(lambda n: st.lists(st.lists(st.booleans(), min_size=n, max_size=n), min_size=n, max_size=n)))
+@given(
+    st.integers(1, 9).flatmap(
+        lambda n: st.lists(st.lists(st.booleans(), min_size=n, max_size=n), min_size=n, max_size=n)
+    )
+)
 def test_any_drawn_matrix_survives_a_link(matrix):
     mask = Mask.matrix(matrix)
     assert parse_mask(str(mask)).allowed(len(matrix)).tolist() == matrix
@@ -144,7 +148,9 @@ def test_two_paddings_are_refused():
         parse_mask("padding:16+padding:32")
 
 
-@pytest.mark.parametrize(("mask", "hides"), [("causal", True), ("prefix:2", True), ("window:1", False), ("padding:4", False)])
+@pytest.mark.parametrize(
+    ("mask", "hides"), [("causal", True), ("prefix:2", True), ("window:1", False), ("padding:4", False)]
+)
 def test_which_masks_hide_later_tokens(mask, hides):
     assert parse_mask(mask).hides_later_tokens is hides
 

@@ -22,10 +22,16 @@ def small(kind):
     wide = {"hidden_size": 48, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 80}
     return {
         "bert": lambda: (transformers.BertConfig(**sizes, **wide), transformers.BertModel),
-        "bert, tanh GELU": lambda: (transformers.BertConfig(**sizes, **wide, hidden_act="gelu_new"), transformers.BertModel),
+        "bert, tanh GELU": lambda: (
+            transformers.BertConfig(**sizes, **wide, hidden_act="gelu_new"),
+            transformers.BertModel,
+        ),
         "bert in a masked LM": lambda: (transformers.BertConfig(**sizes, **wide), transformers.BertForMaskedLM),
         "roberta": lambda: (transformers.RobertaConfig(**sizes, **wide, pad_token_id=1), transformers.RobertaModel),
-        "xlm-roberta": lambda: (transformers.XLMRobertaConfig(**sizes, **wide, pad_token_id=1), transformers.XLMRobertaModel),
+        "xlm-roberta": lambda: (
+            transformers.XLMRobertaConfig(**sizes, **wide, pad_token_id=1),
+            transformers.XLMRobertaModel,
+        ),
         "roberta in a masked LM": lambda: (
             transformers.RobertaConfig(**sizes, **wide, pad_token_id=1),
             transformers.RobertaForMaskedLM,
@@ -117,7 +123,7 @@ def test_causal_maps_equal_those_of_a_bert_configured_as_decoder(tmp_path):
     theirs = save_random(config, transformers.BertModel, tmp_path)
     checkpoint = load_folder(tmp_path)
     assert checkpoint.is_decoder
-    ids, is_padding = batch([9], 97, 0)
+    ids, _ = batch([9], 97, 0)
     with torch.inference_mode():
         mine = checkpoint.transformer(ids, Mask.causal().allowed(9))
         reference = theirs(ids, output_attentions=True, use_cache=False)

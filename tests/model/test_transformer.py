@@ -1,10 +1,10 @@
-"""model.transformer: no leaks through a causal mask, padding that does nothing, steps and gates, with and without gradients."""
+"""model.transformer: no leaks through a causal mask, padding that does nothing, steps and gates."""
 
 import numpy as np
 import pytest
 import torch
 
-from model import HeadworkError, Mask, Transformer, TransformerConfig
+from model import HeadworkError, Mask, Transformer, TransformerConfig, parse_mask
 from model.packed import PackedLinear, pack
 
 TINY = {"vocab_size": 50, "d_model": 24, "num_heads": 3, "num_layers": 3, "d_ff": 40, "max_tokens": 64}
@@ -31,8 +31,6 @@ def test_one_map_a_layer_and_head(tiny):
 @pytest.mark.parametrize("n", [1, 2, 7, 64])
 @pytest.mark.parametrize("spelled", ["causal", "causal+window:2"])
 def test_changing_a_later_token_leaves_everything_before_it_unchanged(tiny, n, spelled):
-    from model import parse_mask
-
     allowed = parse_mask(spelled).allowed(n)
     ids = random_ids(n)
     with torch.inference_mode():
@@ -167,17 +165,19 @@ def test_packing_is_left_alone_where_the_operators_are_missing(tiny, monkeypatch
 
 
 def test_packing_is_left_alone_where_the_operators_answer_differently(tiny, monkeypatch):
-    monkeypatch.setattr(PackedLinear, "forward", lambda self, x: F_wrong(x, self))
+    monkeypatch.setattr(PackedLinear, "forward", lambda self, x: zeros(x, self))
     assert pack(tiny.blocks) is False
     assert isinstance(tiny.blocks[0].attention.W_q, torch.nn.Linear)
 
 
-def F_wrong(x, layer):  # noqa: N802
+def zeros(x, layer):
     return torch.zeros(*x.shape[:-1], layer.out_features)
 
 
 def test_a_model_without_vocabulary_takes_any_id():
-    config = TransformerConfig(vocab_size=0, d_model=8, num_heads=2, num_layers=2, d_ff=16, positions="sinusoidal", seed=7)
+    config = TransformerConfig(
+        vocab_size=0, d_model=8, num_heads=2, num_layers=2, d_ff=16, positions="sinusoidal", seed=7
+    )
     torch.manual_seed(7)
     output = Transformer(config).eval()(torch.tensor([[2**62 + 5, 3, 2**62 + 5]]))
     assert output.attention.shape == (2, 1, 2, 3, 3)

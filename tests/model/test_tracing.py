@@ -1,0 +1,165 @@
+"""load(…).trace(…): what a notebook gets, and figures known from another implementation (transformers' BertModel)."""
+
+import threading
+
+import numpy as np
+import pytest
+import torch
+
+from model import HeadworkError, Mask, load
+
+
+@pytest.fixture(scope="module")
+def builtin():
+    return load("minilm")
+
+
+def weight(trace, head, query, key):
+    """Weight from the first token named `query` to the last named `key`; head as "4-2"."""
+    layer, number = (int(n) - 1 for n in head.split("-"))
+    last = len(trace.tokens) - 1 - trace.tokens[::-1].index(key)
+    return trace.attention[layer, number, trace.tokens.index(query), last]
+
+
+def test_shapes_labels_and_origin(builtin):
+    trace = builtin.trace("The cat sat.", mask="causal")
+    assert trace.tokens == ("[CLS]", "the", "cat", "sat", ".", "[SEP]")
+    assert trace.attention.shape == (6, 12, 6, 6)
+    assert trace.attention.dtype == np.float32
+    assert trace.allowed.tolist() == np.tril(np.ones((6, 6), bool)).tolist()
+    assert (trace.n_layers, trace.n_heads, trace.n_tokens) == (6, 12, 6)
+    assert trace.model_id == "minilm"
+    assert trace.trained
+    assert trace.sha256.startswith("53aa5117")
+    assert str(trace.mask) == "causal"
+
+
+def test_arrays_are_read_only(builtin):
+    trace = builtin.trace("The cat sat.")
+    with pytest.raises(ValueError, match="read-only"):
+        trace.attention[0, 0, 0, 0] = 1
+    with pytest.raises(ValueError, match="read-only"):
+        trace.allowed[0, 0] = False
+
+
+@pytest.mark.parametrize(
+    ("text", "head", "query", "key", "expected"),
+    [
+        ("The teacher praised the students because they worked hard.", "4-2", "they", "students", 0.92),
+        ("A big dog chased the black cat.", "1-3", "chased", "dog", 1.00),
+        ("A big dog chased the black cat.", "3-9", "a", "dog", 0.54),
+        ("A big dog chased the black cat.", "2-9", "big", "dog", 0.80),
+        ("When the queen met the ministers, she asked them about the war.", "4-2", "them", "ministers", 0.69),
+        ("The old captain quickly opened a small wooden box.", "3-1", "box", "opened", 0.14),
+    ],
+)
+def test_weights_known_from_another_implementation(builtin, text, head, query, key, expected):
+    assert weight(builtin.trace(text), head, query, key) == pytest.approx(expected, abs=0.0051)
+
+
+@pytest.mark.parametrize("mask", ["bidirectional", "causal", "window:2", "prefix:3", "padding:12", "causal+padding:12"])
+def test_the_check_line_holds_under_every_mask(builtin, mask):
+    check = builtin.trace("The cat sat on the mat.", mask).check()
+    assert check.max_row_error < 1e-6
+    assert check.masked_is_zero
+    assert check.n_empty_rows == 0
+
+
+def test_the_check_can_fail(builtin):
+    trace = builtin.trace("The cat sat.", "causal")
+    broken = trace.attention.copy()
+    broken[0, 0, 0, 0] = 0.5
+    broken[1, 1, 0, 3] = 1e-9
+    object.__setattr__(trace, "attention", broken)
+    check = trace.check()
+    assert check.max_row_error == pytest.approx(0.5)
+    assert not check.masked_is_zero
+
+
+def test_rows_that_see_nothing_are_counted(builtin):
+    drawn = torch.ones(6, 6, dtype=torch.bool)
+    drawn[2] = False
+    trace = builtin.trace("The cat sat.", Mask.matrix(drawn))
+    assert trace.check().n_empty_rows == 1
+    assert trace.check().max_row_error < 1e-6
+    assert not trace.attention[:, :, 2].any()
+
+
+def test_padding_shows_in_the_tokens_and_leaves_the_real_rows_alone(builtin):
+    alone, padded = builtin.trace("The cat sat."), builtin.trace("The cat sat.", "padding:9")
+    assert padded.tokens == (*alone.tokens, "[PAD]", "[PAD]", "[PAD]")
+    assert not padded.allowed[:, 6:].any()
+    assert np.abs(padded.attention[:, :, :6, :6] - alone.attention).max() < 1e-5
+
+
+def test_a_head_that_is_off_changes_later_layers_only(builtin):
+    gate = np.ones((6, 12))
+    gate[2, 8] = 0
+    full, gated = builtin.trace("The cat sat."), builtin.trace("The cat sat.", gate=gate)
+    assert (gated.attention[:3] == full.attention[:3]).all()
+    assert np.abs(gated.attention[3:] - full.attention[3:]).max() > 1e-4
+
+
+def test_run_hands_out_every_step_of_the_same_forward(builtin):
+    tokens, allowed, output = builtin.run("The cat sat.", "causal")
+    trace = builtin.trace("The cat sat.", "causal")
+    assert tokens == trace.tokenized
+    assert (allowed.numpy() == trace.allowed).all()
+    assert np.abs(output.blocks[3].attention.attention[0].numpy() - trace.attention[3]).max() < 1e-6
+    assert output.blocks[3].attention.masked_scores[0, 0, 0, 1] == -torch.inf
+
+
+def test_the_longest_text_is_cut_at_the_models_limit(builtin):
+    trace = builtin.trace("word " * 3000)
+    assert trace.n_tokens == builtin.token_limit == 512
+    assert trace.tokenized.n_cut == 3000 - 510
+    assert trace.tokens[-1] == "[SEP]"
+    assert trace.check().max_row_error < 1e-5
+
+
+def test_the_courses_example_in_a_toy():
+    trace = load("toy:d_model=8,heads=2,layers=1,seed=42").trace("猫 吃 鱼")
+    assert trace.tokens == ("猫", "吃", "鱼")
+    assert trace.attention.shape == (1, 2, 3, 3)
+    assert not trace.trained
+    assert "untrained" in trace.model_label
+    assert trace.sha256 is None
+
+
+def test_a_toy_is_the_same_each_time_and_other_with_another_seed():
+    def maps(seed):
+        return load(f"toy:seed={seed}").trace("one two three").attention
+
+    assert (maps(1) == maps(1)).all()
+    assert not (maps(1) == maps(2)).all()
+
+
+def test_threads_may_share_a_model(builtin):
+    texts = [f"The cat number {i} sat on the mat." for i in range(8)]
+    expected = [builtin.trace(text, "causal").attention for text in texts]
+    found = [None] * len(texts)
+
+    def ask(i):
+        found[i] = builtin.trace(texts[i], "causal").attention
+
+    threads = [threading.Thread(target=ask, args=(i,)) for i in range(len(texts))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all((a == b).all() for a, b in zip(expected, found, strict=True))
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\n\t", "\u200b"])
+def test_no_text_is_an_error_with_a_sentence(builtin, text):
+    with pytest.raises(HeadworkError, match="no text"):
+        builtin.trace(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["<s>", "$x$", "<script>alert(1)</script>", "🦊🦊", "e\u0301", "猫", "the the the", "a" * 5000]
+)
+def test_odd_texts_are_traced(builtin, text):
+    trace = builtin.trace(text)
+    assert len(trace.tokens) == trace.n_tokens
+    assert trace.check().max_row_error < 1e-5
