@@ -260,7 +260,7 @@ def _read(files: list[Path]) -> dict[str, Tensor]:
 
 
 def _without_prefix(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Drops the `bert.` under which a model with a task head keeps its encoder, and renames gamma and beta of old files."""
+    """Drops the `bert.` of a model with a task head, and renames the gamma and beta of old files."""
     renamed = {}
     for name, tensor in tensors.items():
         for prefix in _PREFIXES:
