@@ -1,0 +1,247 @@
+"""The controls in the sidebar that all pages share (sentence, model, mask), and the choice of a layer and a head."""
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import streamlit as st
+
+from model import AttentionTrace, HeadworkError, Mask, parse_mask
+from model.catalogue import (
+    TOY_BOUNDS,
+    TOY_DEFAULTS,
+    Entry,
+    allowed_ids,
+    default_id,
+    entries,
+    resolve,
+    toy_id,
+    toy_sizes,
+)
+from model.tokens import MAX_CHARACTERS
+from ui import links
+from ui.languages import _
+
+EXAMPLES = Path(__file__).parent.parent / "data" / "examples.json"
+MOST_CHARACTERS = (
+    5 * MAX_CHARACTERS
+)  # the browser drops longer pastes without a word; the model cuts, and the page says so
+TOY_NAMES = {"d_model": "d_model", "heads": "heads", "layers": "layers", "seed": "seed"}
+BASES = ("bidirectional", "causal", "window", "causal+window", "prefix")
+NUMBER_BOUNDS = {"window": (0, 511, 2), "prefix": (0, 512, 4), "padding": (1, 512, 16)}  # least, most, at first
+SEGMENTS = 16  # more choices than this go on a slider
+
+
+@dataclass(frozen=True)
+class Example:
+    """A sentence, and a head of the built-in model (counted from 1) in which something can be seen."""
+
+    text: str
+    layer: int
+    head: int
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the sidebar says."""
+
+    text: str
+    model_id: str
+    mask: Mask
+
+
+@cache
+def examples() -> tuple[Example, ...]:
+    """The sentences that come with the app."""
+    return tuple(Example(**row) for row in json.loads(EXAMPLES.read_text(encoding="utf-8")))
+
+
+def sidebar() -> None:
+    """Draws the shared controls and keeps what they say for `sentence`, `model` and `mask`."""
+    st.session_state["choice"] = Choice(_sentence(), _model(), _mask())
+
+
+def sentence() -> str:
+    """The text in the sidebar."""
+    return _choice().text
+
+
+def model() -> str:
+    """The canonical id of the chosen model.
+
+    Raises:
+        HeadworkError: what was typed names no model that this server offers.
+    """
+    return resolve(_choice().model_id).id
+
+
+def mask() -> Mask:
+    """The mask in the sidebar."""
+    return _choice().mask
+
+
+def layer_head(trace: AttentionTrace) -> tuple[int, int]:
+    """The chosen layer and head, as indices from 0. What a smaller model doesn't have becomes its last."""
+    first = examples()[0]
+    layer = _pick(_("Layer"), "layer", trace.n_layers, first.layer)
+    head = _pick(_("Head"), "head", trace.n_heads, first.head)
+    return layer - 1, head - 1
+
+
+def _choice() -> Choice:
+    choice: Choice = st.session_state["choice"]
+    return choice
+
+
+def _sentence() -> str:
+    first = examples()[0].text
+    if "text" not in st.session_state:
+        st.session_state["text"] = links.read("text", str, first)
+    text = st.text_area(
+        _("Sentence"),
+        key="text",
+        height=110,
+        max_chars=MOST_CHARACTERS,
+        help=_("Type or paste any text. Ctrl+Enter, or a click elsewhere, draws it."),
+    )
+    st.selectbox(
+        _("Example sentences"),
+        [example.text for example in examples()],
+        index=None,
+        key="example",
+        placeholder=_("Choose an example"),
+        on_change=_take_example,
+        label_visibility="collapsed",
+    )
+    links.write("text", text, first)
+    return text
+
+
+def _take_example() -> None:
+    chosen = next((example for example in examples() if example.text == st.session_state["example"]), None)
+    if chosen is None:
+        return
+    st.session_state["example"] = None  # so that it can be chosen again after an edit
+    st.session_state["text"] = chosen.text
+    if st.session_state.get("model") == "minilm":  # the head was found in the built-in model
+        st.session_state["wanted"] = {"layer": chosen.layer, "head": chosen.head}
+
+
+def _model() -> str:
+    offered = {entry.id: entry for entry in entries()}
+    if "model" not in st.session_state:
+        st.session_state["model"] = links.read("model", lambda text: resolve(text).id, default_id())
+        _unfold_toy()
+    chosen = st.selectbox(
+        _("Model"),
+        list(offered),
+        key="model",
+        format_func=lambda id_: _label(offered.get(id_), id_),
+        on_change=_unfold_toy,
+        accept_new_options=allowed_ids() is None,
+        help=None
+        if allowed_ids()
+        else _("Or type the name of a model on the Hugging Face hub (owner/name), or a folder with one."),
+    )
+    model_id = _toy() if chosen == "toy" else str(chosen or default_id())
+    links.write("model", model_id, default_id())
+    return model_id
+
+
+def _label(entry: Entry | None, model_id: str) -> str:
+    return _(entry.label) if entry else model_id
+
+
+def _unfold_toy() -> None:
+    """A toy with its sizes spelled out becomes the entry "toy" and its numbers in the fields below it."""
+    model_id = str(st.session_state["model"])
+    if not model_id.startswith("toy:"):
+        return
+    try:
+        sizes = toy_sizes(model_id)
+    except HeadworkError:
+        return  # stays as typed, and the page says what is wrong with it
+    st.session_state["model"] = "toy"
+    for name, value in sizes.items():
+        st.session_state[f"toy_{name}"] = value
+
+
+def _toy() -> str:
+    sizes = {}
+    for column, name in zip([*st.columns(2), *st.columns(2)], TOY_DEFAULTS, strict=True):
+        least, most = TOY_BOUNDS[name]
+        st.session_state.setdefault(f"toy_{name}", TOY_DEFAULTS[name])
+        sizes[name] = int(
+            column.number_input(_(TOY_NAMES[name]), least, most, key=f"toy_{name}", persist_state="session")
+        )
+    return toy_id(**sizes)
+
+
+def _mask() -> Mask:
+    if "mask_base" not in st.session_state:
+        _unfold_mask(links.read("mask", parse_mask, Mask.bidirectional()))
+    base = st.selectbox(
+        _("Mask"),
+        BASES,
+        key="mask_base",
+        format_func=lambda name: _(BASE_NAMES[name]),
+        help=_("What a query may look at. Padding fills the sentence up to a length and hides the filling."),
+    )
+    chosen = Mask.causal() if base.startswith("causal") else Mask.bidirectional()
+    if base.endswith("window"):
+        chosen &= Mask.window(_number("window", _("Tokens to each side")))
+    if base == "prefix":
+        chosen &= Mask.prefix(_number("prefix", _("Tokens in the prefix")))
+    if st.toggle(_("Pad the sentence"), key="mask_pads"):
+        chosen &= Mask.padding(_number("padding", _("Length with padding")))
+    links.write("mask", str(chosen), str(Mask.bidirectional()))
+    return chosen
+
+
+BASE_NAMES = {
+    "bidirectional": "bidirectional: every token",
+    "causal": "causal: only itself and earlier tokens",
+    "window": "window: only nearby tokens",
+    "causal+window": "causal window: only nearby earlier tokens",
+    "prefix": "prefix: causal, but all see the beginning",
+}
+
+
+def _unfold_mask(mask: Mask) -> None:
+    """Sets the widgets to a mask from a link; one that they can't express, or beyond their bounds, is left out."""
+    sizes = {"window": mask.window_size, "prefix": mask.prefix_length, "padding": mask.padded_length}
+    fits = all(size is None or NUMBER_BOUNDS[name][0] <= size <= NUMBER_BOUNDS[name][1] for name, size in sizes.items())
+    named = [name for name in ("window", "prefix") if sizes[name] is not None]
+    base = "+".join((["causal"] if mask.is_causal else []) + named) or "bidirectional"
+    if base not in BASES or not fits or mask.drawn is not None:
+        st.session_state["mask_base"] = "bidirectional"
+        return
+    st.session_state["mask_base"] = base
+    st.session_state["mask_pads"] = mask.padded_length is not None
+    for name, size in sizes.items():
+        if size is not None:
+            st.session_state[f"mask_{name}"] = size
+
+
+def _number(name: str, label: str) -> int:
+    least, most, first = NUMBER_BOUNDS[name]
+    st.session_state.setdefault(f"mask_{name}", first)
+    return int(st.number_input(label, least, most, key=f"mask_{name}", persist_state="session"))
+
+
+def _pick(label: str, key: str, n: int, first: int) -> int:
+    """One of 1…n, kept in the link under `key`; `first` at first. What an example asks for goes before."""
+    now = st.session_state.get(key)
+    wanted = st.session_state.get("wanted", {}).pop(key, now)
+    if wanted is not None and (wanted := min(max(wanted, 1), n)) != now:
+        st.session_state[key] = wanted
+        default = None  # Streamlit warns when a widget has both a default and a value
+    else:
+        default = min(first, n)
+    if n > SEGMENTS:
+        return int(st.slider(label, 1, n, default, key=key, bind="query-params"))
+    chosen = st.segmented_control(
+        label, list(range(1, n + 1)), default=default, required=True, key=key, bind="query-params", wrap=True
+    )
+    return int(chosen or 1)

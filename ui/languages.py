@@ -1,0 +1,70 @@
+"""What the app says, in English and Chinese. English sentences are the keys; `locales/zh_CN.po` holds the Chinese.
+
+The catalogue is read from the .po file itself, so that there is no compiled file to forget. The language is what the
+switch in the sidebar says, and lives in the link (`lang=zh`).
+"""
+
+import re
+from functools import cache
+from pathlib import Path
+
+import streamlit as st
+from babel.messages.pofile import read_po
+
+from model import HeadworkError
+from ui import links
+
+LANGUAGES = {"en": "English", "zh": "简体中文"}
+CATALOGUES = {"zh": Path(__file__).parent / "locales" / "zh_CN.po"}
+
+_MARKDOWN = re.compile(r"([\\`*_\[\]#!$:<>|~&])")
+
+
+def _(text: str) -> str:
+    """`text` in the language of this session."""
+    return translate(text, st.session_state.get("lang", "en"))
+
+
+def _n(one: str, many: str, n: int) -> str:
+    """`one` or `many` in the language of this session, for n things. Fill in {n} yourself."""
+    return _(one if n == 1 else many)
+
+
+def translate(text: str, language: str) -> str:
+    """`text` in `language`; as it is where there is no translation."""
+    return catalogue(language).get(text, text)
+
+
+@cache
+def catalogue(language: str) -> dict[str, str]:
+    """English → translated, for one language. Empty for English."""
+    if language not in CATALOGUES:
+        return {}
+    with CATALOGUES[language].open("rb") as stream:
+        return {str(message.id): str(message.string) for message in read_po(stream) if message.id and message.string}
+
+
+def explain(error: HeadworkError) -> str:
+    """The error's sentence in the language of this session, safe to put into Markdown."""
+    return plain(_(error.template).format(**error.values))
+
+
+def plain(text: str) -> str:
+    """Text that Markdown shows as it is. What a person typed could otherwise become a link or fetch an image."""
+    return _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
+
+
+def switch() -> None:
+    """The language switch. Draw it before anything that speaks."""
+    if "lang" not in st.session_state:
+        asked = st.query_params.get("lang", "en")
+        st.session_state["lang"] = asked if asked in LANGUAGES else "en"
+    language = st.segmented_control(
+        "Language · 语言",
+        list(LANGUAGES),
+        required=True,
+        format_func=LANGUAGES.__getitem__,
+        key="lang",
+        label_visibility="collapsed",
+    )
+    links.write("lang", str(language), "en")

@@ -1,0 +1,34 @@
+"""What the address bar keeps for settings that take more than one widget: the sentence, the model and the mask.
+
+Settings of one widget bind themselves (`bind="query-params"`); here are those that are spelled in one word but set by
+several widgets, and the sentence, which must not make a link longer than servers take.
+"""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import streamlit as st
+
+from model import HeadworkError
+
+LONGEST_TEXT = 1500  # characters; behind nginx a request line ends at 8 KB, and a Chinese character takes 9 bytes in it
+
+T = TypeVar("T")
+
+
+def read(name: str, parse: Callable[[str], T], default: T) -> T:
+    """What the link says about `name`; the default, quietly, when it says nothing or something impossible."""
+    if name not in st.query_params:
+        return default
+    try:
+        return parse(st.query_params[name])
+    except HeadworkError:
+        return default
+
+
+def write(name: str, value: str, default: str) -> None:
+    """Let the link say `value`; what is at its default is left out."""
+    if value == default or len(value) > LONGEST_TEXT:
+        st.query_params.pop(name, None)
+    elif st.query_params.get(name) != value:
+        st.query_params[name] = value

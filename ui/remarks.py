@@ -1,0 +1,90 @@
+"""What a page says about a trace: what was cut, what to beware of, and the measured check under the picture."""
+
+from typing import Any
+
+import streamlit as st
+
+from model import AttentionTrace
+from ui.languages import _, _n, plain
+from ui.loading import check, load_model
+
+CHART: dict[str, Any] = {"displayModeBar": False, "scrollZoom": False}
+
+
+def cut(trace: AttentionTrace) -> None:
+    """Says how much of the text was left out."""
+    tokens = trace.tokenized
+    if tokens.n_cut_characters:
+        st.warning(
+            _("The text is too long: its last {n:,} characters were left out before reading.").format(
+                n=tokens.n_cut_characters
+            )
+        )
+    if tokens.n_cut:
+        limit = trace.n_tokens
+        said = _n(
+            "This model reads {limit} tokens: the last token of the text was cut.",
+            "This model reads {limit} tokens: the last {n:,} tokens of the text were cut.",
+            tokens.n_cut,
+        )
+        st.warning(said.format(limit=limit, n=tokens.n_cut))
+
+
+def status(trace: AttentionTrace, name: str) -> None:
+    """Model, head, mask, N, and what was measured on this very trace."""
+    found = check(trace)
+    n_empty = found.n_empty_rows
+    parts = [
+        _(trace.model_label),
+        _("head {name}").format(name=name),
+        _("mask {mask}").format(mask=trace.mask),
+        f"N = {trace.n_tokens}",
+        _("rows sum to 1 (max error {error})").format(error=scientific(found.max_row_error)),
+        _("masked cells exactly 0") if found.masked_is_zero else _("masked cells are NOT all 0"),
+    ]
+    if n_empty:
+        said = _n("{n} row may look at nothing and is 0", "{n} rows may look at nothing and are 0", n_empty)
+        parts.append(said.format(n=n_empty))
+    st.caption(plain(" · ".join(parts)))
+
+
+def scientific(number: float) -> str:
+    """A small number with one digit: 3e-7."""
+    digit, exponent = f"{number:.0e}".split("e")
+    return f"{digit}e{int(exponent)}" if number else "0"
+
+
+def cautions(trace: AttentionTrace) -> None:
+    """What to beware of with this model, mask and text, a line each. Each is said only where it matters."""
+    tokens = trace.tokenized
+    entry = load_model(trace.model_id).entry
+    looks_both_ways = trace.trained and (entry is None or entry.trained_mask != "causal")
+    if not trace.trained:
+        _caution(_("Untrained model: its weights are random, and so is what its heads look at."))
+    if looks_both_ways and (trace.mask.hides_later_tokens or trace.mask.window_size is not None):
+        _caution(_("This model was trained without this mask. The maps are what it computes, outside its training."))
+    if tokens.n_unknown:
+        said = _n(
+            "{n} of {total} tokens is [UNK]: a piece of text that this model can't read.",
+            "{n} of {total} tokens are [UNK]: pieces of text that this model can't read.",
+            tokens.n_unknown,
+        )
+        _caution(said.format(n=tokens.n_unknown, total=trace.n_tokens))
+
+
+def _caution(sentence: str) -> None:
+    st.markdown(f":primary[**▲**] {plain(sentence)}")
+
+
+def how_to_read() -> None:
+    """The explanation behind the picture."""
+    st.markdown(
+        _(
+            "- A **row** is a token as the *query*: it looks. A **column** is a token as the *key*: it is looked at.\n"
+            "- A cell's colour is the weight from 0 to 1 that the query gives to the key. Each row sums to 1.\n"
+            "- **Hatched grey** cells are masked: that query may not look at that key. This is not a weight of 0.\n"
+            "- Heads are named layer-head, counted from 1: 4-2 is the second head of layer 4.\n"
+            "- Much weight on [CLS] or [SEP] often means that the head has nothing to do for this token.\n"
+            "- A weight says where the head looks, not why, nor that the answer depends on it."
+        )
+    )

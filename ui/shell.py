@@ -1,0 +1,64 @@
+"""The frame around every page: the list of pages, the shared sidebar, and what happens when something goes wrong."""
+
+import logging
+from contextvars import ContextVar
+from pathlib import Path
+
+import streamlit as st
+
+from model import HeadworkError, NotDownloaded
+from ui import controls, downloads, languages
+from ui.languages import _, explain
+
+ROOT = Path(__file__).parent.parent
+SIDEBAR_WIDTH = 280  # pixels: leaves 1000 of 1280 to the picture
+
+# What Streamlit has no setting for: the side padding of a wide page (5rem a side, a sixth of a laptop's screen) and the
+# padding of a title.
+STYLE = """<style>
+.stHeading h1 { padding: 0; }
+.stMainBlockContainer { padding-left: clamp(1rem, 2.5vw, 2.5rem); padding-right: clamp(1rem, 2.5vw, 2.5rem); }
+</style>"""
+
+_routed: ContextVar[bool] = ContextVar("routed", default=False)
+
+
+def build_pages() -> list[st.Page]:
+    """All pages, in the order of the menu. Absolute paths, so that the app runs from any folder."""
+    return [st.Page(ROOT / "pages" / "attention.py", title=_("Attention"), default=True)]
+
+
+def run_app() -> None:
+    """One run of the app: the frame, then the page that the address asks for."""
+    st.set_page_config(page_title="Headwork", page_icon="🔎", layout="wide", initial_sidebar_state=SIDEBAR_WIDTH)
+    st.html(STYLE)
+    with st.sidebar:
+        controls_place, language_place = st.container(), st.container()
+    with language_place:
+        languages.switch()
+    page = st.navigation(build_pages())
+    with controls_place:
+        controls.sidebar()
+    token = _routed.set(True)
+    try:
+        page.run()
+    except NotDownloaded:
+        downloads.offer(controls.model())
+    except HeadworkError as error:
+        st.error(explain(error), icon="✋")
+    except Exception:
+        logging.getLogger(__name__).exception("A page failed")
+        st.error(_("Something went wrong in the app, and the picture can't be drawn. The server's log says what."))
+    finally:
+        _routed.reset(token)
+
+
+def require_router() -> None:
+    """First line of every page file.
+
+    While nobody has opened the app yet, Streamlit runs a page that a link asks for directly, without app.py: no
+    sidebar, no settings from the link. Naming the pages and starting over puts that right.
+    """
+    if not _routed.get():
+        st.navigation(build_pages())
+        st.rerun()
