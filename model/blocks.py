@@ -32,6 +32,17 @@ class FeedForwardSteps:
 
 
 @dataclass
+class LayerNormSteps:
+    """The intermediate tensors of one layer normalisation."""
+
+    input: Tensor | None = None  # (B, N, d_model)
+    mean: Tensor | None = None  # (B, N, 1)  over the features of each token
+    deviation: Tensor | None = None  # (B, N, 1)  √(variance + ε)
+    normalised: Tensor | None = None  # (B, N, d_model)  (input − mean) / deviation, before γ and β
+    output: Tensor | None = None  # (B, N, d_model)
+
+
+@dataclass
 class BlockSteps:
     """The intermediate tensors of one block, in the order pre-LN or post-LN makes them."""
 
@@ -39,10 +50,12 @@ class BlockSteps:
     attention_input: Tensor | None = None  # (B, N, d_model)  pre-LN: normalised input; post-LN: the input itself
     attention: AttentionSteps = field(default_factory=AttentionSteps)
     attention_sum: Tensor | None = None  # (B, N, d_model)  residual: input + attention's output
+    attention_norm: LayerNormSteps = field(default_factory=LayerNormSteps)
     middle: Tensor | None = None  # (B, N, d_model)  post-LN: attention_sum normalised; pre-LN: attention_sum itself
     ffn_input: Tensor | None = None  # (B, N, d_model)  pre-LN: middle normalised; post-LN: middle itself
     ffn: FeedForwardSteps = field(default_factory=FeedForwardSteps)
     ffn_sum: Tensor | None = None  # (B, N, d_model)  residual: middle + FFN's output
+    ffn_norm: LayerNormSteps = field(default_factory=LayerNormSteps)
     output: Tensor | None = None  # (B, N, d_model)
 
 
@@ -58,9 +71,15 @@ class LayerNorm(nn.Module):
         self.gamma = nn.Parameter(torch.ones(d_model))
         self.beta = nn.Parameter(torch.zeros(d_model))
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, *, steps: LayerNormSteps | None = None) -> Tensor:
         """(B, N, d_model) → (B, N, d_model)."""
-        return F.layer_norm(x, (x.size(-1),), self.gamma, self.beta, self.eps)
+        if steps is None:
+            return F.layer_norm(x, (x.size(-1),), self.gamma, self.beta, self.eps)
+        # The same kernel, which also hands out what it computed on the way.
+        output, mean, inverse = torch.native_layer_norm(x, (x.size(-1),), self.gamma, self.beta, self.eps)
+        steps.input, steps.mean, steps.deviation, steps.output = x, mean, 1 / inverse, output  # (B, N, 1) twice
+        steps.normalised = (x - mean) * inverse
+        return output
 
 
 class FeedForward(nn.Module):
@@ -150,16 +169,21 @@ class TransformerBlock(nn.Module):
             The new hidden state (B, N, d_model) and the map of every head (B, h, N, N).
         """
         pre = self.norm == "pre"
-        attention_input = self.attention_norm(x) if pre else x  # (B, N, d_model)
+        attention_steps, attention_norm_steps, ffn_steps, ffn_norm_steps = (
+            (None, None, None, None)
+            if steps is None
+            else (steps.attention, steps.attention_norm, steps.ffn, steps.ffn_norm)
+        )
+        attention_input = self.attention_norm(x, steps=attention_norm_steps) if pre else x  # (B, N, d_model)
         attended, attention = self.attention(
-            attention_input, mask, gate=gate, steps=None if steps is None else steps.attention, out=out
+            attention_input, mask, gate=gate, steps=attention_steps, out=out
         )  # (B, N, d_model), (B, h, N, N)
         attention_sum = x + self.dropout(attended)
-        middle = attention_sum if pre else self.attention_norm(attention_sum)
+        middle = attention_sum if pre else self.attention_norm(attention_sum, steps=attention_norm_steps)
 
-        ffn_input = self.ffn_norm(middle) if pre else middle  # (B, N, d_model)
-        ffn_sum = middle + self.dropout(self.ffn(ffn_input, steps=None if steps is None else steps.ffn))
-        output = ffn_sum if pre else self.ffn_norm(ffn_sum)
+        ffn_input = self.ffn_norm(middle, steps=ffn_norm_steps) if pre else middle  # (B, N, d_model)
+        ffn_sum = middle + self.dropout(self.ffn(ffn_input, steps=ffn_steps))
+        output = ffn_sum if pre else self.ffn_norm(ffn_sum, steps=ffn_norm_steps)
         if steps is not None:
             steps.input, steps.attention_input, steps.attention_sum = x, attention_input, attention_sum
             steps.middle, steps.ffn_input, steps.ffn_sum, steps.output = middle, ffn_input, ffn_sum, output
