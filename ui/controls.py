@@ -201,10 +201,10 @@ def _mask() -> Mask:
 
 BASE_NAMES = {
     "bidirectional": "bidirectional: every token",
-    "causal": "causal: only itself and earlier tokens",
-    "window": "window: only nearby tokens",
-    "causal+window": "causal window: only nearby earlier tokens",
-    "prefix": "prefix: causal, but all see the beginning",
+    "causal": "causal: itself and before",
+    "window": "window: nearby tokens",
+    "causal+window": "causal window: just before",
+    "prefix": "prefix: all see the start",
 }
 
 

@@ -45,7 +45,7 @@ def status(trace: AttentionTrace, name: str) -> None:
     if n_empty:
         said = _n("{n} row may look at nothing and is 0", "{n} rows may look at nothing and are 0", n_empty)
         parts.append(said.format(n=n_empty))
-    st.caption(plain(" · ".join(parts)))
+    st.markdown(f":small[{plain(' · '.join(parts))}]")
 
 
 def scientific(number: float) -> str:

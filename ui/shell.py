@@ -16,7 +16,7 @@ SIDEBAR_WIDTH = 280  # pixels: leaves 1000 of 1280 to the picture
 # What Streamlit has no setting for: the side padding of a wide page (5rem a side, a sixth of a laptop's screen) and the
 # padding of a title.
 STYLE = """<style>
-.stHeading h1 { padding: 0; }
+.stHeading h1 { padding: 0 0 0.35rem; }
 .stMainBlockContainer { padding-left: clamp(1rem, 2.5vw, 2.5rem); padding-right: clamp(1rem, 2.5vw, 2.5rem); }
 </style>"""
 

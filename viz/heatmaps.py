@@ -21,6 +21,7 @@ from viz.look import (
     HOLE,
     MASKED_FILL,
     MASKED_LINES,
+    TEXT,
     Translate,
     hover,
     layout,
@@ -44,7 +45,7 @@ def head_heatmap(
     labels: Sequence[str],
     *,
     title: str = "",
-    height: int = 460,
+    height: int = 455,
     t: Translate = untranslated,
 ) -> go.Figure:
     """One head's map, large, with the tokens on both axes and the weight on hover.
@@ -62,8 +63,17 @@ def head_heatmap(
     ticks = [tick_text(label) for label in labels]
     figure = go.Figure(
         layout={
-            **layout(html.escape(title, quote=False), height=height, top=38),
-            "legend": {"orientation": "h", "x": 1, "xanchor": "right", "y": 1.01, "yanchor": "bottom"},
+            **layout("", height=height, top=14),
+            "annotations": [
+                _name(f"<b>{html.escape(title, quote=False)}</b>", 0, 1, xref="paper", yref="paper", size=17, yshift=26)
+            ],
+            "legend": {
+                "orientation": "h",
+                "x": 0,
+                "y": 1.005,
+                "yanchor": "bottom",
+                "font": {"size": 13, "color": TEXT},
+            },
         }
     )
     figure.add_trace(
@@ -76,11 +86,18 @@ def head_heatmap(
             name=t("attention weight"),
             hovertemplate=hover(t("query '{query}' → key '{key}': {weight}"), weight="%{z:.2f}"),
             colorbar={
-                "title": {"text": t("attention weight"), "side": "right"},
-                "thickness": 12,
-                "tickvals": [0, 0.2, 0.4, 0.6, 0.8, 1],
+                "orientation": "h",
+                "thickness": 10,
+                "len": 0.55,
+                "x": 1,
+                "xanchor": "right",
+                "y": 1,
+                "yanchor": "bottom",
+                "ypad": 8,
+                "tickvals": [0, 0.5, 1],
+                "ticktext": ["0", t("attention weight"), "1"],  # a title of its own would take 35 pixels from the map
+                "tickfont": {"size": 13, "color": TEXT},
                 "outlinewidth": 0,
-                "xpad": 6,
             },
         )
     )
@@ -97,7 +114,7 @@ def layer_grid(
     *,
     layer: int,
     selected: int | None = None,
-    height: int = 460,
+    height: int = 455,
     t: Translate = untranslated,
 ) -> go.Figure:
     """All heads of one layer as tiles of one heatmap, each with its name ("4-2") above it.
@@ -134,18 +151,7 @@ def layer_grid(
         if head == selected:
             shapes.append({**box, "line": {"color": ACCENT, "width": 3}})
         name = f"{layer + 1}-{head + 1}"
-        names.append(
-            {
-                "text": f"<b>{name}</b>" if head == selected else name,
-                "x": left,
-                "y": top,
-                "xanchor": "left",
-                "yanchor": "bottom",
-                "xshift": -2,
-                "showarrow": False,
-                "font": {"size": 13},
-            }
-        )
+        names.append(_name(f"<b>{name}</b>" if head == selected else name, left, top, size=14, xshift=-2))
 
     figure = go.Figure(
         go.Heatmap(
@@ -256,10 +262,20 @@ def _token_axes(figure: go.Figure, ticks: list[str], t: Translate) -> None:
     step = math.ceil(n_tokens / MAX_TICKS)
     positions = np.arange(n_tokens, dtype=np.int32)
     size = 15 if n_tokens <= 14 else 13 if n_tokens <= 24 else 11
-    look = {"showgrid": False, "zeroline": False, "ticks": "", "tickfont": {"size": size}, "tickmode": "array"}
+    font = {"size": 14, "color": TEXT}
+    look = {
+        "showgrid": False,
+        "zeroline": False,
+        "ticks": "",
+        "tickfont": {"size": size, "color": TEXT},
+        "tickmode": "array",
+    }
     names = {"tickvals": positions, "ticktext": ticks, "constrain": "domain"}
-    key = {"title": {"text": t("key (looked at)"), "standoff": 6}, "tickangle": -60 if n_tokens <= 24 else -90}
-    query = {"title": {"text": t("query (looks)"), "standoff": 6}, "range": [n_tokens - 0.5, -0.5]}
+    key = {
+        "title": {"text": t("key (looked at)"), "standoff": 8, "font": font},
+        "tickangle": -60 if n_tokens <= 24 else -90,
+    }
+    query = {"title": {"text": t("query (looks)"), "standoff": 14, "font": font}, "range": [n_tokens - 0.5, -0.5]}
     figure.update_xaxes(**look, **names, **key, range=[-0.5, n_tokens - 0.5], automargin=True, constraintoward="left")
     figure.update_yaxes(**look, **names, **query, automargin=True, scaleanchor="x", constraintoward="top")
     if step == 1:
@@ -271,6 +287,21 @@ def _token_axes(figure: go.Figure, ticks: list[str], t: Translate) -> None:
     )
     figure.update_layout(xaxis={"showticklabels": False, "title": None}, yaxis={"showticklabels": False, "title": None})
     figure.add_trace(go.Scatter(x=[None], y=[None], xaxis="x2", yaxis="y2", hoverinfo="skip", showlegend=False))
+
+
+def _name(text: str, x: float, y: float, *, size: int, **place: Any) -> dict[str, Any]:
+    """A name above the corner (x, y). A title would be moved out of the picture by the colour bar."""
+    font = {"size": size, "color": TEXT}
+    return {
+        "text": text,
+        "x": x,
+        "y": y,
+        "xanchor": "left",
+        "yanchor": "bottom",
+        "showarrow": False,
+        "font": font,
+        **place,
+    }
 
 
 def _exact_cells(mosaic: Floats, t: Translate) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """How every figure looks: colours, transparent ground, and tokens as text that Plotly leaves alone.
 
-Paper and plot background are transparent and text colours are left to the page, so that a figure suits light and dark.
+Paper and plot background are transparent and text takes the colour of the page, so that a figure suits light and dark.
 """
 
 import html
@@ -12,6 +12,7 @@ ACCENT = "#E0571B"  # vermilion, at least 3.5 : 1 on the light and on the dark b
 MASKED_FILL = "rgba(128, 128, 128, 0.30)"  # neutral on both backgrounds; never a colour of the scale
 MASKED_LINES = "rgba(128, 128, 128, 0.75)"
 HOLE = "rgba(0, 0, 0, 0)"
+TEXT = "#000037"  # near black; Streamlit's browser side puts the strongest text colour of the theme in its place
 MAX_LABEL = 18  # characters of a token shown on an axis
 
 Translate = Callable[[str], str]
@@ -34,7 +35,7 @@ def layout(title: str, *, height: int, top: int, note: str = "") -> dict[str, An
     return {
         "title": {
             "text": title,
-            "subtitle": {"text": note, "font": {"size": 13}},
+            "subtitle": {"text": note, "font": {"size": 13, "color": TEXT}},
             "x": 0,
             "xref": "paper",
             "y": 1,
@@ -42,6 +43,7 @@ def layout(title: str, *, height: int, top: int, note: str = "") -> dict[str, An
             "yanchor": "top",
             "pad": {"t": 8},
         },
+        "font": {"color": TEXT},
         "height": height,
         "margin": {"l": 6, "r": 6, "t": top, "b": 6},
         "paper_bgcolor": HOLE,

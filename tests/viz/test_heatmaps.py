@@ -9,7 +9,7 @@ import plotly.io
 import pytest
 
 from viz.heatmaps import MAX_CELLS, MAX_POINTED, MAX_TICKS, head_heatmap, layer_grid
-from viz.look import MASKED_FILL
+from viz.look import MASKED_FILL, TEXT
 
 REPEATED = ["[CLS]", "the", "<s>", "the", "<b>x</b>", "$x$", "the", "[SEP]"]
 
@@ -60,7 +60,7 @@ def test_rows_run_downwards_cells_are_square_and_colour_goes_from_0_to_1():
     assert tuple(figure.layout.yaxis.range) == (4.5, -0.5)
     assert figure.layout.yaxis.scaleanchor == "x"
     assert (figure.data[0].zmin, figure.data[0].zmax) == (0, 1)
-    assert figure.data[0].colorbar.title.text == "attention weight"
+    assert figure.data[0].colorbar.ticktext == ("0", "attention weight", "1")
 
 
 def test_masked_cells_are_a_trace_of_their_own_and_carry_no_weight():
@@ -177,20 +177,22 @@ def test_the_selected_head_is_outlined_and_its_name_bold():
     assert name.text == "<b>4-2</b>" and (outline.x0, outline.y0) == (name.x, name.y)
 
 
-def test_figures_leave_ground_and_text_colour_to_the_page():
+def test_figures_are_transparent_and_every_text_takes_the_colour_of_the_page():
     attention, allowed = maps(2, 5)
     for figure in (
         head_heatmap(attention[0], allowed, list("abcde")),
         layer_grid(attention, allowed, list("abcde"), layer=0),
     ):
         assert re.fullmatch(r"rgba\(0, 0, 0, 0\)", figure.layout.paper_bgcolor)
-        assert figure.layout.font.color is None and figure.layout.title.font.color is None
+        figure.layout.template = None
+        fonts = re.findall(r'"color":"(#[^"]+)"', json.dumps(spec(figure)["layout"], separators=(",", ":")))
+        assert set(fonts) == {TEXT}
 
 
 def test_words_of_the_figure_are_translated():
     attention, allowed = maps(1, 3, causal=True)
     figure = head_heatmap(attention[0], allowed, list("abc"), t=lambda text: f"«{text}»")
-    assert figure.layout.xaxis.title.text.startswith("«") and figure.data[0].colorbar.title.text.startswith("«")
+    assert figure.layout.xaxis.title.text.startswith("«") and figure.data[0].colorbar.ticktext[1].startswith("«")
     assert figure.data[1].hovertemplate.startswith("«")
 
 
