@@ -1,0 +1,1 @@
+"""Speed and size of Headwork, beside what it is compared with."""

@@ -1,0 +1,52 @@
+"""The measuring itself, on things whose time and size are known."""
+
+import time
+
+import pytest
+import torch
+
+from benchmarks.measure import Spread, interleave, markdown_table, peak_over_present, ratios
+
+
+def test_spread_is_median_and_range():
+    assert Spread.of([3.0, 1.0, 2.0]) == Spread(median=2.0, low=1.0, high=3.0)
+    assert f"{Spread(0.5, 0.25, 1.0):.2f}" == "0.50 (0.25–1.00)"
+
+
+def test_ratios_are_taken_within_a_round_and_not_between_medians():
+    # The machine got ten times slower in the last two rounds; the ratio is 2 in every one.
+    assert ratios([2.0, 20.0, 20.0], [1.0, 10.0, 10.0]) == Spread(2.0, 2.0, 2.0)
+
+
+def test_interleave_reverses_the_order_each_round_and_does_not_count_the_first():
+    calls = []
+    times = interleave(
+        {"a": lambda: calls.append("a"), "b": lambda: calls.append("b")},
+        clock=time.perf_counter,
+        seconds=0,
+        least=3,
+    )
+    assert "".join(calls) == "ab" + "ab" + "ba" + "ab"
+    assert {name: len(of) for name, of in times.items()} == {"a": 3, "b": 3}
+
+
+def test_interleave_tells_a_slow_candidate_from_a_quick_one():
+    times = interleave(
+        {"slow": lambda: time.sleep(0.02), "quick": lambda: time.sleep(0.005)}, clock=time.perf_counter, seconds=0
+    )
+    assert ratios(times["slow"], times["quick"]).median == pytest.approx(4, rel=0.5)
+
+
+def test_peak_over_present_sees_memory_that_is_released_again():
+    def allocate_then_release():
+        torch.ones(50, 1024, 256)  # 50 MiB
+
+    try:
+        peak = peak_over_present(allocate_then_release)
+    except OSError as error:
+        pytest.skip(f"this system doesn't let a process reset its own peak: {error}")
+    assert peak == pytest.approx(50, abs=5)
+
+
+def test_markdown_table():
+    assert markdown_table(["a", "b"], [["1", "2"]]) == "| a | b |\n| --- | --- |\n| 1 | 2 |"
