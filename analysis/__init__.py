@@ -1,1 +1,52 @@
-"""Pure functions on attention arrays: words, head metrics, syntax, coreference, statistics. Knows no Streamlit."""
+"""Pure functions on attention arrays: words, head metrics, readings, comparison, export. Knows no Streamlit.
+
+from analysis import by_words, metrics_table, read, value_norms
+units = by_words(trace)                     # maps between words; by_pieces(trace) between pieces
+metrics_table(units)                        # a pandas table, one row for each head
+read(trace, norms=value_norms(model, trace.text, trace.mask))
+"""
+
+from analysis.compare import Comparison, all_row_distances, compare, total_variation
+from analysis.export import csv_bytes, csv_text, npz_bytes, provenance, read_csv, tidy
+from analysis.metrics import METRICS, NO_HABIT, RULES, Habit, habits, head_metrics, metric_range, metrics_table
+from analysis.readings import READINGS, Reading, read, special_share, value_norms, without_special
+from analysis.rollout import rollout
+from analysis.similarity import Similarity, head_similarity
+from analysis.words import Units, UnitTrace, aggregate, by_pieces, by_words, piece_units, word_units
+
+__all__ = [
+    "METRICS",
+    "NO_HABIT",
+    "READINGS",
+    "RULES",
+    "Comparison",
+    "Habit",
+    "Reading",
+    "Similarity",
+    "UnitTrace",
+    "Units",
+    "aggregate",
+    "all_row_distances",
+    "by_pieces",
+    "by_words",
+    "compare",
+    "csv_bytes",
+    "csv_text",
+    "habits",
+    "head_metrics",
+    "head_similarity",
+    "metric_range",
+    "metrics_table",
+    "npz_bytes",
+    "piece_units",
+    "provenance",
+    "read",
+    "read_csv",
+    "rollout",
+    "special_share",
+    "tidy",
+    "total_variation",
+    "value_norms",
+    "without_special",
+    "word_units",
+]

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from model import AttentionTrace, HeadworkError, attention_entropy, load
+from model.arrays import write_npz
 from model.catalogue import DEFAULT_MODEL
 from model.masks import parse_mask
 
@@ -67,9 +68,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def save_npz(trace: AttentionTrace, path: Path) -> None:
-    """Writes `attention` (L, h, N, N), `tokens` (N,) and `mask` (N, N), True = may attend, to exactly `path`."""
+    """Writes the arrays of `model.arrays.trace_arrays` to exactly `path`."""
     with path.open("wb") as stream:  # a stream, since np.savez adds ".npz" to a bare name
-        np.savez_compressed(stream, attention=trace.attention, tokens=np.array(trace.tokens), mask=trace.allowed)
+        write_npz(stream, trace)
 
 
 def head_entropies(trace: AttentionTrace) -> list[list[float]]:

@@ -1,0 +1,355 @@
+"""Numbers that describe a head in one sentence, and the few habits that they earn it.
+
+Every metric is a value for each row, averaged over the rows that count: queries that are not special and may look at
+two keys or more (with one key there is nothing to choose: the first word under a causal mask). A row whose
+previous or next unit doesn't exist, is special or is masked doesn't count for metrics about that neighbour. Where no
+row counts, the number is NaN. Over a corpus, average sentences, not rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.words import UnitTrace, rescale
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Values = NDArray[np.float64]
+MOST_LOCAL = 2  # units to either side that local mass takes in
+
+
+@dataclass(frozen=True)
+class LayerRows:
+    """What the metrics see of one layer: R rows that count, U keys."""
+
+    weights: NDArray[np.float32]  # (h, R, U)
+    others: NDArray[np.float32]  # (h, R, U)  Wn: special keys and self 0, rows rescaled
+    allowed: NDArray[np.bool_]  # (R, U)
+    queries: NDArray[np.intp]  # (R,)
+    is_content: NDArray[np.bool_]  # (U,)
+    is_punctuation: NDArray[np.bool_]  # (U,)
+    is_start: NDArray[np.bool_]  # (U,)
+    is_separator: NDArray[np.bool_]  # (U,)
+
+    def mass(self, keys: NDArray[np.bool_]) -> Values:
+        """(h, R), weight on the keys where (U,) is True."""
+        return np.asarray(self.weights[..., keys].sum(axis=-1, dtype=np.float64))
+
+    def neighbour(self, offset: int) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+        """Each row's key at an offset, and whether it exists, is content and may be looked at. Both (R,)."""
+        keys = self.queries + offset
+        inside = (keys >= 0) & (keys < len(self.is_content))
+        keys = np.where(inside, keys, 0)
+        return keys, inside & self.is_content[keys] & self.allowed[np.arange(len(keys)), keys]
+
+    def offset_mass(self, offset: int) -> Values:
+        """(h, R), weight on the key at an offset; NaN where there is none."""
+        keys, there = self.neighbour(offset)
+        weights = self.weights[:, np.arange(len(keys)), keys].astype(np.float64)
+        return np.where(there, weights, np.nan)
+
+    def offset_is_top(self, offset: int) -> Values:
+        """(h, R), 1 where no other content key, self included, gets more; NaN where there is no key at the offset."""
+        keys, there = self.neighbour(offset)
+        content = np.where(self.is_content, self.weights, -1)
+        top = (content.argmax(axis=-1) == keys) & (content.max(axis=-1) > 0)
+        return np.where(there, top.astype(np.float64), np.nan)
+
+    def distance(self) -> Values:
+        """(h, R), Σ_j Wn |i − j|; NaN where nothing lies on others."""
+        steps = np.abs(self.queries[:, None] - np.arange(len(self.is_content)))  # (R, U)
+        return self._where_others((self.others * steps.astype(np.float32)).sum(axis=-1, dtype=np.float64))
+
+    def content_entropy(self) -> Values:
+        """(h, R), nats; NaN where nothing lies on others."""
+        return self._where_others(row_entropy(self.others))
+
+    def content_confidence(self) -> Values:
+        """(h, R); NaN where nothing lies on others."""
+        return self._where_others(self.others.max(axis=-1, initial=0).astype(np.float64))
+
+    def _where_others(self, values: Values) -> Values:
+        return np.where(self.others.any(axis=-1), values, np.nan)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One number of a head: what column headers say, and how it is got.
+
+    Attributes:
+        definition: one sentence; its first word can follow the title and a colon.
+        unit: "" for shares from 0 to 1.
+        highest: the largest value possible, from the number of units U. The least is 0.
+        of: the value of each row (h, R) in one layer; NaN where a row doesn't count.
+    """
+
+    name: str
+    title: str
+    definition: str
+    of: Callable[[LayerRows], Values]
+    unit: str = ""
+    highest: Callable[[int], float] = lambda n_units: 1.0
+
+
+def row_entropy(weights: NDArray[np.floating]) -> Values:
+    """−Σ_j a_ij ln a_ij of each row, in nats; 0 for an empty row. (…, U) → (…)."""
+    logs = np.log(np.maximum(weights, np.finfo(np.float32).tiny))
+    logs *= weights
+    return np.asarray(-logs.sum(axis=-1, dtype=np.float64))
+
+
+def _most_entropy(n_units: int) -> float:
+    return math.log(max(n_units, 2))
+
+
+def _most_distance(n_units: int) -> float:
+    return float(max(n_units - 1, 1))
+
+
+def _local_mass(rows: LayerRows) -> Values:
+    near = np.abs(rows.queries[:, None] - np.arange(len(rows.is_content))) <= MOST_LOCAL  # (R, U)
+    return np.asarray((rows.weights * (near & rows.is_content)).sum(axis=-1, dtype=np.float64))
+
+
+_ALL = (
+    Metric(
+        "entropy",
+        "Entropy",
+        "How spread out a row is: −Σ a ln a over all keys, 0 when one key gets everything.",
+        lambda rows: row_entropy(rows.weights),
+        "nats",
+        _most_entropy,
+    ),
+    Metric(
+        "normalised_entropy",
+        "Entropy, share of uniform",
+        "Entropy divided by the logarithm of the number of keys the row may look at: 1 is an even spread.",
+        lambda rows: row_entropy(rows.weights) / np.log(rows.allowed.sum(axis=-1)),
+    ),
+    Metric(
+        "content_entropy",
+        "Entropy among other words",
+        "Entropy after special tokens and the token itself are left out and the row is rescaled to 1.",
+        LayerRows.content_entropy,
+        "nats",
+        _most_entropy,
+    ),
+    Metric(
+        "mean_distance",
+        "Mean distance",
+        "How many positions away a row looks on average, special tokens and the token itself left out.",
+        LayerRows.distance,
+        "positions",
+        _most_distance,
+    ),
+    Metric(
+        "previous_mass",
+        "Weight on previous",
+        "Weight on the token or word just before, over rows that have one that isn't special.",
+        lambda rows: rows.offset_mass(-1),
+    ),
+    Metric(
+        "next_mass",
+        "Weight on next",
+        "Weight on the token or word just after, over rows that have one that isn't special.",
+        lambda rows: rows.offset_mass(1),
+    ),
+    Metric("self_mass", "Weight on itself", "Weight on the asking token or word.", lambda rows: rows.offset_mass(0)),
+    Metric(
+        "local_mass",
+        "Weight nearby",
+        "Weight on what stands at most two positions away, itself included and special tokens left out.",
+        _local_mass,
+    ),
+    Metric(
+        "previous_is_top",
+        "Previous is the top",
+        "Share of rows whose largest weight, special tokens left out, is on the one just before.",
+        lambda rows: rows.offset_is_top(-1),
+    ),
+    Metric(
+        "next_is_top",
+        "Next is the top",
+        "Share of rows whose largest weight, special tokens left out, is on the one just after.",
+        lambda rows: rows.offset_is_top(1),
+    ),
+    Metric(
+        "start_mass",
+        "Weight on [CLS]",
+        "Weight on [CLS], or <s> in models that name it so.",
+        lambda rows: rows.mass(rows.is_start),
+    ),
+    Metric(
+        "separator_mass",
+        "Weight on [SEP]",
+        "Weight on [SEP], or </s> in models that name it so.",
+        lambda rows: rows.mass(rows.is_separator),
+    ),
+    Metric(
+        "first_mass",
+        "Weight on first token",
+        "Weight on whatever stands first, special or not.",
+        lambda rows: rows.mass(np.arange(len(rows.is_content)) == 0),
+    ),
+    Metric(
+        "punctuation_mass",
+        "Weight on punctuation",
+        "Weight on punctuation marks.",
+        lambda rows: rows.mass(rows.is_punctuation),
+    ),
+    Metric(
+        "special_mass",
+        "Weight on special tokens",
+        "Weight on all special tokens together.",
+        lambda rows: rows.mass(~rows.is_content),
+    ),
+    Metric(
+        "content_mass",
+        "Weight on content",
+        "Weight on everything but special tokens: how much the head is on.",
+        lambda rows: rows.mass(rows.is_content),
+    ),
+    Metric(
+        "confidence",
+        "Confidence",
+        "Largest weight of a row, special tokens left out (Voita et al. 2019).",
+        lambda rows: rows.weights[..., rows.is_content].max(axis=-1, initial=0).astype(np.float64),
+    ),
+    Metric(
+        "content_confidence",
+        "Confidence among other words",
+        "Largest weight of a row after special tokens and the token itself are left out and the row is rescaled to 1.",
+        LayerRows.content_confidence,
+    ),
+)
+METRICS: dict[str, Metric] = {metric.name: metric for metric in _ALL}
+
+
+def row_metrics(trace: UnitTrace, names: Iterable[str] = tuple(METRICS)) -> dict[str, Values]:
+    """Each metric for each row: name → (L, h, U), NaN for rows that don't count.
+
+    Raises:
+        ValueError: special tokens were dropped from the trace, so that weights on them are unknown.
+    """
+    if not trace.is_complete:
+        raise ValueError("Metrics need the special tokens: hand over the trace before they are dropped.")
+    chosen = [METRICS[name] for name in names]
+    special = trace.is_special
+    queries = np.flatnonzero(~special & (trace.allowed.sum(axis=-1) >= 2))  # (R,)
+    shape = trace.attention.shape[:-1]
+    values = {metric.name: np.full(shape, np.nan) for metric in chosen}
+    for layer, maps in enumerate(trace.attention):  # a layer at a time: at 512 tokens a map takes 1 MiB a head
+        weights = maps[:, queries]  # (h, R, U)
+        content = np.where(special, 0, weights)
+        content[:, np.arange(len(queries)), queries] = 0
+        rows = LayerRows(
+            weights=weights,
+            others=rescale(content),
+            allowed=trace.allowed[queries],
+            queries=queries,
+            is_content=~special,
+            is_punctuation=trace.units.of_kind("punctuation"),
+            is_start=trace.units.of_kind("start"),
+            is_separator=trace.units.of_kind("separator"),
+        )
+        for metric in chosen:
+            values[metric.name][layer][:, queries] = metric.of(rows)
+    return values
+
+
+def head_metrics(trace: UnitTrace, names: Iterable[str] = tuple(METRICS)) -> dict[str, Values]:
+    """Each metric for each head: name → (L, h), the mean over rows that count; NaN where none does."""
+    return {name: row_mean(values) for name, values in row_metrics(trace, names).items()}
+
+
+def row_mean(values: Values) -> Values:
+    """The mean over the last axis without NaN; NaN where there is nothing else."""
+    counts = (~np.isnan(values)).sum(axis=-1)
+    sums = np.nansum(values, axis=-1)
+    return np.asarray(np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0))
+
+
+def metric_range(name: str, n_units: int) -> tuple[float, float]:
+    """The least and largest value possible with U units: the ends of a colour scale."""
+    return 0.0, METRICS[name].highest(n_units)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A published threshold that earns a head a label."""
+
+    label: str
+    title: str
+    metric: str
+    threshold: float
+    source: str
+    at_least: bool = False  # else: more than
+
+
+RULES = (
+    Rule("previous", "previous word", "previous_is_top", 0.9, "Voita et al. 2019, section 4", at_least=True),
+    Rule("previous", "previous word", "previous_mass", 0.5, "Clark et al. 2019, section 3.1"),
+    Rule("next", "next word", "next_is_top", 0.9, "Voita et al. 2019, section 4", at_least=True),
+    Rule("next", "next word", "next_mass", 0.5, "Clark et al. 2019, section 3.1"),
+    Rule("broad", "broad", "normalised_entropy", 0.8, "more than 0.8 of an even spread"),
+    Rule("sink", "rests on special tokens", "special_mass", 0.6, "Clark et al. 2019, released code"),
+)
+NO_HABIT = "no clear habit"
+
+
+@dataclass(frozen=True)
+class Habit:
+    """A label that a head earned in this sentence, with what earned it: (rule, value, rows), one or more."""
+
+    label: str
+    title: str
+    evidence: tuple[tuple[Rule, float, int], ...]
+
+
+def habits(trace: UnitTrace) -> list[list[tuple[Habit, ...]]]:
+    """What each head does here by the thresholds of `RULES`: [layer][head], none, one or several.
+
+    A label is about this sentence: with few rows, a high share is easily reached. Nothing here means `NO_HABIT`.
+    """
+    return _habits(row_metrics(trace, [rule.metric for rule in RULES]))
+
+
+def _habits(rows: dict[str, Values]) -> list[list[tuple[Habit, ...]]]:
+    means = {rule.metric: row_mean(rows[rule.metric]) for rule in RULES}
+    counts = {name: (~np.isnan(rows[name])).sum(axis=-1) for name in means}
+    n_layers, n_heads, _ = rows[RULES[0].metric].shape
+
+    def of_head(layer: int, head: int) -> tuple[Habit, ...]:
+        earned: dict[str, list[tuple[Rule, float, int]]] = {}
+        for rule in RULES:
+            value = float(means[rule.metric][layer, head])
+            if value > rule.threshold or (rule.at_least and value == rule.threshold):
+                earned.setdefault(rule.label, []).append((rule, value, int(counts[rule.metric][layer, head])))
+        return tuple(Habit(label, found[0][0].title, tuple(found)) for label, found in earned.items())
+
+    return [[of_head(layer, head) for head in range(n_heads)] for layer in range(n_layers)]
+
+
+def metrics_table(trace: UnitTrace) -> pd.DataFrame:
+    """One row for each head: name ("4-2"), layer and head from 1, every metric, and habits (a list of titles)."""
+    import pandas as pd  # not needed for the first map, and half a second to import
+
+    rows = row_metrics(trace)
+    n_layers, n_heads = trace.n_layers, trace.n_heads
+    layer, head = (axis.ravel() + 1 for axis in np.indices((n_layers, n_heads)))
+    return pd.DataFrame(
+        {
+            "name": [f"{a}-{b}" for a, b in zip(layer, head, strict=True)],
+            "layer": layer,
+            "head": head,
+            **{name: row_mean(values).ravel() for name, values in rows.items()},
+            "habits": [[habit.title for habit in of_head] for layer in _habits(rows) for of_head in layer],
+        }
+    )

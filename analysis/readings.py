@@ -1,0 +1,189 @@
+"""Ways to read a head's map, each with what it leaves out: raw, without special tokens, norm-weighted.
+
+A weight says how much of a value is mixed in; the norm reading also says how long that value is (Kobayashi et al.
+2020): ‖α_ij f(x_j)‖ with f(x) = (x W_V + b_V) W_O, the head's own share of both matrices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from analysis import words
+from analysis.words import Level, Span, UnitTrace
+from model import AttentionModel, AttentionTrace, HeadworkError, Mask
+from model.blocks import TransformerBlock
+
+
+@dataclass(frozen=True)
+class ReadingKind:
+    """What a reading is called, shows and leaves out."""
+
+    name: str
+    title: str
+    shows: str
+    leaves_out: str
+
+
+READINGS: dict[str, ReadingKind] = {
+    kind.name: kind
+    for kind in (
+        ReadingKind(
+            "raw",
+            "Raw weights",
+            "The weights as the softmax gave them; each row sums to 1.",
+            "Leaves out how long the values are that the weights mix.",
+        ),
+        ReadingKind(
+            "without_special",
+            "Without special tokens",
+            "The weights among words only.",
+            "Leaves out the rows and columns of special tokens, and with them the weight stated beside the map.",
+        ),
+        ReadingKind(
+            "norm",
+            "Norm-weighted",
+            "‖α f(x)‖: the weight times the length of what the head adds for that key, after W_V and W_o.",
+            "Leaves out direction: long vectors can cancel each other. Rows don't sum to 1.",
+        ),
+        ReadingKind(
+            "log",
+            "Small weights",
+            "The raw weights on a logarithmic or square-root colour scale.",
+            "Leaves out proportion: twice as bright is not twice the weight.",
+        ),
+    )
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """Maps as one reading has them, and what was taken away to get there.
+
+    Attributes:
+        trace: the maps between the units that are left.
+        removed: (L, h, U), share of each row that lay on special tokens and was taken away; 0 where none was.
+        removed_overall: (L, h), its mean over the rows that may attend to something; 0 without such rows.
+        removed_labels: the special tokens that were taken away, each once.
+        n_emptied: (L, h), rows with nothing left: all of it was on special tokens. They are 0, rescaled or not.
+    """
+
+    trace: UnitTrace
+    removed: NDArray[np.float64]
+    removed_overall: NDArray[np.float64]
+    removed_labels: tuple[str, ...]
+    n_emptied: NDArray[np.intp]
+
+
+def read(
+    trace: AttentionTrace,
+    *,
+    level: Level = "pieces",
+    by: Literal["tokenizer", "spaces"] | Sequence[Span] = "tokenizer",
+    hide_special: bool = False,
+    rescale: bool = False,
+    norms: NDArray[np.floating] | None = None,
+) -> Reading:
+    """The trace as a reading has it.
+
+    Args:
+        trace: the maps between pieces.
+        level: between pieces or between words.
+        by: whose words (`analysis.words.by_words`).
+        hide_special: take rows and columns of special tokens away.
+        rescale: divide each row by its sum: what is left sums to 1 again, norms become shares of the row.
+        norms: (L, h, N) from `value_norms`, for the norm reading; None = weights.
+    """
+    if norms is not None:
+        trace = _norm_weighted(trace, norms)
+    units = words.by_pieces(trace) if level == "pieces" else words.by_words(trace, by)
+    return without_special(units, rescale=rescale) if hide_special else _untouched(units, rescale=rescale)
+
+
+def without_special(trace: UnitTrace, *, rescale: bool = False) -> Reading:
+    """Rows and columns of special tokens taken away; `rescale` makes what is left of a row sum to 1."""
+    special = trace.is_special
+    left = words.drop_special(trace)
+    queries = trace.attention[:, :, ~special]
+    total = queries.sum(axis=-1, dtype=np.float64)  # (L, h, U)
+    on_special = queries[..., special].sum(axis=-1, dtype=np.float64)
+    removed = np.divide(on_special, total, out=np.zeros(total.shape), where=total > 0)
+    seeing = trace.allowed[~special].any(axis=-1)  # (U,)
+    emptied = (total > 0) & ~left.attention.any(axis=-1)
+    return Reading(
+        trace=_rescaled(left) if rescale else left,
+        removed=removed,
+        removed_overall=removed[..., seeing].mean(axis=-1) if seeing.any() else np.zeros(removed.shape[:2]),
+        removed_labels=tuple(dict.fromkeys(np.array(trace.labels, dtype=object)[special].tolist())),
+        n_emptied=emptied.sum(axis=-1),
+    )
+
+
+def special_share(trace: UnitTrace) -> NDArray[np.float64]:
+    """Share of each head's rows, weights or norms, that lies on special tokens: (L, h), as `removed_overall`."""
+    return without_special(trace).removed_overall
+
+
+@torch.inference_mode()
+def value_norms(model: AttentionModel, text: str, mask: Mask | str = "bidirectional") -> NDArray[np.float32]:
+    """‖f(x_j)‖ of every key under every head, f(x) = (x W_V + b_V) W_O (Kobayashi et al. 2020, section 2.2).
+
+    x is what the block's attention reads: the normalised input in a pre-LN model. W_o's bias belongs to no head and
+    to no key, so it is left out.
+
+    Args:
+        model: the model that made the trace.
+        text: the trace's text.
+        mask: the trace's mask: it changes x from layer 2 on.
+
+    Returns:
+        (L, h, N) float32: α times this is the norm-weighted map, and no N × N × d_model array is ever made.
+    """
+    _, _, output = model.run(text, mask, record="hidden")
+    assert output.hidden_states is not None
+    blocks = [block for block in model.transformer.blocks if isinstance(block, TransformerBlock)]
+    norms = [_norms_of_block(block, x) for block, x in zip(blocks, output.hidden_states, strict=False)]
+    return torch.stack(norms).numpy()  # (L, h, N)
+
+
+def _norms_of_block(block: TransformerBlock, x: torch.Tensor) -> torch.Tensor:
+    attention = block.attention
+    x = block.attention_norm(x) if block.norm == "pre" else x  # (1, N, d_model)
+    values = attention.split_heads(attention.W_v(x))[0]  # (h, N, d_k)
+    weight = attention.W_o.weight  # (d_model, d_model), out × in
+    assert isinstance(weight, torch.Tensor)
+    shares = weight.T.reshape(attention.num_heads, attention.d_k, attention.d_model)  # (h, d_k, d_model)
+    return torch.stack([(v @ w).norm(dim=-1) for v, w in zip(values, shares, strict=True)])  # (h, N)
+
+
+def _norm_weighted(trace: AttentionTrace, norms: NDArray[np.floating]) -> AttentionTrace:
+    if norms.shape != trace.attention.shape[:-1]:
+        raise HeadworkError(
+            "The values' norms are for {n_norms} tokens, but the map has {n_tokens}. Read both from one text.",
+            n_norms=norms.shape[-1],
+            n_tokens=trace.n_tokens,
+        )
+    return replace(trace, attention=trace.attention * norms.astype(np.float32)[:, :, None, :])
+
+
+def _untouched(trace: UnitTrace, *, rescale: bool) -> Reading:
+    n_layers, n_heads, n_units, _ = trace.attention.shape
+    return Reading(
+        trace=_rescaled(trace) if rescale else trace,
+        removed=np.zeros((n_layers, n_heads, n_units)),
+        removed_overall=np.zeros((n_layers, n_heads)),
+        removed_labels=(),
+        n_emptied=np.zeros((n_layers, n_heads), dtype=np.intp),
+    )
+
+
+def _rescaled(trace: UnitTrace) -> UnitTrace:
+    scaled = np.stack(
+        [words.rescale(maps) for maps in trace.attention]
+    )  # `rescale` takes float64 for one layer at a time
+    return UnitTrace(trace.units, scaled, trace.allowed, trace.is_complete)

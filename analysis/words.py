@@ -1,0 +1,283 @@
+"""From pieces to words: which pieces make a unit, and the maps between units.
+
+A unit is one row and one column of a map: a piece of the vocabulary, or a word. Weight to a word is the sum over its
+pieces, weight from a word the mean over its pieces (Clark et al. 2019, section 4.1), so rows still sum to 1. Special
+tokens are units of their own. Shape letters: see model.attention; U units.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model import AttentionTrace, HeadworkError, Tokens
+from model.tokens import visible
+
+Kind = Literal["word", "punctuation", "start", "separator", "padding", "special"]
+Level = Literal["pieces", "words"]
+Span = tuple[int, int]
+
+START = frozenset({"[CLS]", "<s>", "<bos>", "<|begin_of_text|>", "<|startoftext|>"})
+SEPARATOR = frozenset({"[SEP]", "</s>", "<eos>", "<|end_of_text|>"})
+CONTENT: frozenset[Kind] = frozenset({"word", "punctuation"})
+
+
+@dataclass(frozen=True)
+class Units:
+    """The rows and columns of a map, each with the pieces it is made of.
+
+    Attributes:
+        labels: what axes show; not unique.
+        kinds: "word" and "punctuation" are content; the others are special tokens, "start" being [CLS] and its like and
+            "separator" [SEP] and its like.
+        pieces: the indices of each unit's pieces among the N tokens.
+        word_ids: index of the word in `Tokens.words`, or of the span that was given; None for special tokens and for
+            text outside every span.
+    """
+
+    labels: tuple[str, ...]
+    kinds: tuple[Kind, ...]
+    pieces: tuple[tuple[int, ...], ...]
+    word_ids: tuple[int | None, ...]
+    level: Level
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def is_special(self) -> NDArray[np.bool_]:
+        """(U,), True for [CLS], [SEP], [PAD] and their like."""
+        return np.array([kind not in CONTENT for kind in self.kinds], dtype=bool)
+
+    def of_kind(self, kind: Kind) -> NDArray[np.bool_]:
+        """(U,), True for units of one kind."""
+        return np.array([each == kind for each in self.kinds], dtype=bool)
+
+    def unit_of_word(self) -> dict[int, int]:
+        """Word index → unit index. A word that shares its only piece with another word, or was cut off, is missing."""
+        return {word: unit for unit, word in enumerate(self.word_ids) if word is not None}
+
+
+@dataclass(frozen=True, eq=False)
+class UnitTrace:
+    """Every head's map between units.
+
+    Attributes:
+        attention: (L, h, U, U), [layer, head, query, key].
+        allowed: (U, U), True = some piece of the query may attend to some piece of the key.
+        is_complete: False once columns with weight were dropped: rows then sum to less than 1.
+    """
+
+    units: Units
+    attention: NDArray[np.float32]
+    allowed: NDArray[np.bool_]
+    is_complete: bool = True
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of the U units."""
+        return self.units.labels
+
+    @property
+    def is_special(self) -> NDArray[np.bool_]:
+        """(U,)."""
+        return self.units.is_special
+
+    @property
+    def n_layers(self) -> int:
+        """L."""
+        return int(self.attention.shape[0])
+
+    @property
+    def n_heads(self) -> int:
+        """Heads of one layer."""
+        return int(self.attention.shape[1])
+
+    def content_rows(self) -> NDArray[np.intp]:
+        """Indices of the queries that are not special and may attend to something."""
+        return np.flatnonzero(~self.is_special & self.allowed.any(axis=-1))
+
+
+def by_pieces(trace: AttentionTrace) -> UnitTrace:
+    """The trace as it is: every piece a unit. Nothing is copied."""
+    return UnitTrace(piece_units(trace.tokenized), trace.attention, trace.allowed)
+
+
+def by_words(trace: AttentionTrace, by: Literal["tokenizer", "spaces"] | Sequence[Span] = "tokenizer") -> UnitTrace:
+    """The trace between words.
+
+    Args:
+        trace: the maps between pieces.
+        by: whose words: the tokenizer's, what the person parted by spaces (Chinese words, say), or given spans.
+    """
+    units = word_units(trace.tokenized, by)
+    return UnitTrace(
+        units, aggregate(trace.attention, trace.allowed, units), aggregate_allowed(trace.allowed, units.pieces)
+    )
+
+
+def piece_units(tokens: Tokens) -> Units:
+    """Every piece a unit."""
+    return Units(
+        labels=tokens.labels,
+        kinds=tuple(_kind(tokens, (i,)) for i in range(len(tokens))),
+        pieces=tuple((i,) for i in range(len(tokens))),
+        word_ids=tokens.word_ids,
+        level="pieces",
+    )
+
+
+def word_units(tokens: Tokens, by: Literal["tokenizer", "spaces"] | Sequence[Span] = "tokenizer") -> Units:
+    """The pieces dealt out to words, in the order of each word's first piece. Arguments as in `by_words`.
+
+    A piece goes to the span that holds most of its characters, the earlier one in a tie; a piece outside every span is
+    a unit of its own. So every piece is in exactly one unit.
+    """
+    if isinstance(by, str) and by not in ("tokenizer", "spaces"):
+        raise HeadworkError("Words come from the tokenizer or from spaces, not from {by}.", by=by)
+    spans = by if not isinstance(by, str) else space_spans(tokens.text) if by == "spaces" else None
+    ids = tokens.word_ids if spans is None else _deal_out(tokens, spans)
+
+    members: dict[tuple[str, int], list[int]] = {}
+    for piece, word in enumerate(ids):
+        members.setdefault(("piece", piece) if word is None else ("word", word), []).append(piece)
+    labels = []
+    for (what, number), pieces in members.items():
+        if what == "piece":
+            labels.append(tokens.labels[number])
+        elif spans is None:
+            labels.append(visible(tokens.words[number]))
+        else:
+            labels.append(visible(tokens.text[slice(*spans[number])].strip() or tokens.labels[pieces[0]]))
+    return Units(
+        labels=tuple(labels),
+        kinds=tuple(_kind(tokens, pieces) for pieces in members.values()),
+        pieces=tuple(tuple(pieces) for pieces in members.values()),
+        word_ids=tuple(number if what == "word" else None for what, number in members),
+        level="words",
+    )
+
+
+def space_spans(text: str) -> list[Span]:
+    """The spans between white space: how a person parts Chinese words, or any words, by hand."""
+    return [match.span() for match in re.finditer(r"\S+", text)]
+
+
+def aggregate(maps: NDArray[np.floating], allowed: NDArray[np.bool_], units: Units) -> NDArray[np.float32]:
+    """Maps between pieces → maps between units: sum over the key's pieces, mean over the query's.
+
+    Pieces that may attend to nothing don't take part in the mean, so that a unit's row sums to 1 if any of its pieces'
+    rows does.
+
+    Args:
+        maps: (…, N, N).
+        allowed: (N, N), between pieces.
+        units: made from the same tokens.
+
+    Returns:
+        (…, U, U) float32; `maps` itself where every piece is a unit.
+    """
+    if len(units) == maps.shape[-1]:
+        return maps.astype(np.float32, copy=False)
+    order, starts = _layout(units.pieces)
+    rows = np.asarray(allowed.any(axis=-1))[order]  # (N,)
+    share = 1 / np.maximum(np.add.reduceat(rows.astype(np.float32), starts), 1)  # (U,)
+    keys = np.add.reduceat(maps[..., order], starts, axis=-1)  # (…, N, U)
+    queries = np.add.reduceat(keys[..., order, :], starts, axis=-2)  # (…, U, U)
+    return (queries * share[:, None]).astype(np.float32, copy=False)
+
+
+def aggregate_allowed(allowed: NDArray[np.bool_], pieces: Sequence[Sequence[int]]) -> NDArray[np.bool_]:
+    """(N, N) → (U, U): a cell is allowed if any pair of pieces is."""
+    order, starts = _layout(pieces)
+    keys = np.logical_or.reduceat(allowed[:, order], starts, axis=1)  # (N, U)
+    return np.asarray(np.logical_or.reduceat(keys[order], starts, axis=0))  # (U, U)
+
+
+def select(trace: UnitTrace, kept: NDArray[np.bool_]) -> UnitTrace:
+    """The trace with only the rows and columns where `kept` (U,) is True. Weights stay as they are."""
+    if kept.all():
+        return trace
+    index = np.flatnonzero(kept)
+    units = replace(
+        trace.units,
+        labels=tuple(trace.units.labels[i] for i in index),
+        kinds=tuple(trace.units.kinds[i] for i in index),
+        pieces=tuple(trace.units.pieces[i] for i in index),
+        word_ids=tuple(trace.units.word_ids[i] for i in index),
+    )
+    attention = trace.attention[:, :, index[:, None], index]
+    allowed = trace.allowed[index[:, None], index]
+    complete = trace.is_complete and not trace.allowed[index][:, ~kept].any()
+    return UnitTrace(units, attention, allowed, complete)
+
+
+def drop_special(trace: UnitTrace) -> UnitTrace:
+    """W: content only, not rescaled. A row sums to the weight that it leaves on content."""
+    return select(trace, ~trace.is_special)
+
+
+def drop_padding(trace: UnitTrace) -> UnitTrace:
+    """Without [PAD]. No row loses weight, since a padding mask blocks these columns."""
+    return select(trace, ~trace.units.of_kind("padding"))
+
+
+def others(content: NDArray[np.floating]) -> NDArray[np.float32]:
+    """Wn from W: self set to 0 and rows rescaled to 1. A row with no weight on others is 0 throughout.
+
+    Args:
+        content: (…, U, U), rows and columns of the same content units.
+    """
+    size = content.shape[-1]
+    return rescale(np.where(np.eye(size, dtype=bool), 0, content))
+
+
+def rescale(maps: NDArray[np.floating]) -> NDArray[np.float32]:
+    """Rows divided by their sum; a row that sums to 0 stays 0."""
+    sums = maps.sum(axis=-1, keepdims=True, dtype=np.float64).astype(np.float32)
+    return np.divide(maps, np.where(sums > 0, sums, 1), dtype=np.float32)
+
+
+def is_punctuation(text: str) -> bool:
+    """Whether a text is punctuation throughout, in Unicode's sense (categories P*): "$" and "=" are symbols."""
+    return bool(text) and all(unicodedata.category(c).startswith("P") for c in text)
+
+
+def _kind(tokens: Tokens, pieces: Sequence[int]) -> Kind:
+    first = pieces[0]
+    if tokens.is_padding[first]:
+        return "padding"
+    if tokens.is_special[first]:
+        name = tokens.pieces[first]
+        return "start" if name in START else "separator" if name in SEPARATOR else "special"
+    text = "".join(tokens.text[slice(*tokens.spans[i])] for i in pieces)
+    return "punctuation" if is_punctuation("".join(text.split())) else "word"
+
+
+def _deal_out(tokens: Tokens, spans: Sequence[Span]) -> tuple[int | None, ...]:
+    """The span that each piece belongs to."""
+    for start, end in spans:
+        if not 0 <= start <= end:
+            raise HeadworkError("A word can't reach from character {start} to {end}.", start=start, end=end)
+    edges = np.array(spans, dtype=int).reshape(-1, 2)
+    ids: list[int | None] = []
+    for (start, end), special in zip(tokens.spans, tokens.is_special, strict=True):
+        shared = np.minimum(edges[:, 1], end) - np.maximum(edges[:, 0], start)  # characters in common
+        best = int(shared.argmax()) if shared.size and not special else -1
+        ids.append(best if best >= 0 and shared[best] > 0 else None)
+    return tuple(ids)
+
+
+def _layout(pieces: Sequence[Sequence[int]]) -> tuple[list[int] | slice, NDArray[np.intp]]:
+    """Piece indices unit by unit, and where each unit starts in that order."""
+    order = [i for each in pieces for i in each]
+    counts = np.array([len(each) for each in pieces], dtype=np.intp)
+    starts = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.intp)
+    # Words are almost always runs of pieces: then nothing has to be moved.
+    return (slice(None) if order == list(range(len(order))) else order), starts
