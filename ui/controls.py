@@ -11,7 +11,6 @@ from model import AttentionTrace, HeadworkError, Mask, parse_mask
 from model.catalogue import (
     TOY_BOUNDS,
     TOY_DEFAULTS,
-    Entry,
     allowed_ids,
     default_id,
     entries,
@@ -24,11 +23,15 @@ from ui import links
 from ui.languages import _
 
 EXAMPLES = Path(__file__).parent.parent / "data" / "examples.json"
-MOST_CHARACTERS = (
-    5 * MAX_CHARACTERS
-)  # the browser drops longer pastes without a word; the model cuts, and the page says so
+MOST_CHARACTERS = 5 * MAX_CHARACTERS  # the browser drops longer pastes without a word; the model cuts, and says so
 TOY_NAMES = {"d_model": "d_model", "heads": "heads", "layers": "layers", "seed": "seed"}
-BASES = ("bidirectional", "causal", "window", "causal+window", "prefix")
+BASES = {
+    "bidirectional": "bidirectional: every token",
+    "causal": "causal: itself and before",
+    "window": "window: nearby tokens",
+    "causal+window": "causal window: just before",
+    "prefix": "prefix: all see the start",
+}
 NUMBER_BOUNDS = {"window": (0, 511, 2), "prefix": (0, 512, 4), "padding": (1, 512, 16)}  # least, most, at first
 SEGMENTS = 16  # more choices than this go on a slider
 
@@ -129,15 +132,15 @@ def _take_example() -> None:
 
 
 def _model() -> str:
-    offered = {entry.id: entry for entry in entries()}
+    labels = {entry.id: _(entry.label) for entry in entries()}
     if "model" not in st.session_state:
         st.session_state["model"] = links.read("model", lambda text: resolve(text).id, default_id())
         _unfold_toy()
     chosen = st.selectbox(
         _("Model"),
-        list(offered),
+        list(labels),
         key="model",
-        format_func=lambda id_: _label(offered.get(id_), id_),
+        format_func=lambda model_id: labels.get(model_id, model_id),
         on_change=_unfold_toy,
         accept_new_options=allowed_ids() is None,
         help=None
@@ -147,10 +150,6 @@ def _model() -> str:
     model_id = _toy() if chosen == "toy" else str(chosen or default_id())
     links.write("model", model_id, default_id())
     return model_id
-
-
-def _label(entry: Entry | None, model_id: str) -> str:
-    return _(entry.label) if entry else model_id
 
 
 def _unfold_toy() -> None:
@@ -181,11 +180,12 @@ def _toy() -> str:
 def _mask() -> Mask:
     if "mask_base" not in st.session_state:
         _unfold_mask(links.read("mask", parse_mask, Mask.bidirectional()))
+    names = {base: _(name) for base, name in BASES.items()}
     base = st.selectbox(
         _("Mask"),
-        BASES,
+        list(names),
         key="mask_base",
-        format_func=lambda name: _(BASE_NAMES[name]),
+        format_func=names.__getitem__,
         help=_("What a query may look at. Padding fills the sentence up to a length and hides the filling."),
     )
     chosen = Mask.causal() if base.startswith("causal") else Mask.bidirectional()
@@ -197,15 +197,6 @@ def _mask() -> Mask:
         chosen &= Mask.padding(_number("padding", _("Length with padding")))
     links.write("mask", str(chosen), str(Mask.bidirectional()))
     return chosen
-
-
-BASE_NAMES = {
-    "bidirectional": "bidirectional: every token",
-    "causal": "causal: itself and before",
-    "window": "window: nearby tokens",
-    "causal+window": "causal window: just before",
-    "prefix": "prefix: all see the start",
-}
 
 
 def _unfold_mask(mask: Mask) -> None:

@@ -55,16 +55,21 @@ def plain(text: str) -> str:
 
 
 def switch() -> None:
-    """The language switch. Draw it before anything that speaks."""
-    if "lang" not in st.session_state:
+    """The language switch. Draw it before anything that speaks, the names of the pages too."""
+    if "first_language" not in st.session_state:
         asked = st.query_params.get("lang", "en")
-        st.session_state["lang"] = asked if asked in LANGUAGES else "en"
-    language = st.segmented_control(
+        st.session_state["first_language"] = asked if asked in LANGUAGES else "en"
+    st.segmented_control(
         "Language · 语言",
         list(LANGUAGES),
+        default=st.session_state["first_language"],
         required=True,
         format_func=LANGUAGES.__getitem__,
         key="lang",
         label_visibility="collapsed",
     )
-    links.write("lang", str(language), "en")
+
+
+def keep() -> None:
+    """Lets the link say which language it is. Only after `st.navigation`: that clears what a page has not written."""
+    links.write("lang", st.session_state["lang"], "en")

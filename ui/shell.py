@@ -37,6 +37,7 @@ def run_app() -> None:
     with language_place:
         languages.switch()
     page = st.navigation(build_pages())
+    languages.keep()
     with controls_place:
         controls.sidebar()
     token = _routed.set(True)
