@@ -1,0 +1,230 @@
+"""The rest of a recorded block: residuals, layer normalisation of one token, the FFN, and who is moved by whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.nn import functional as F
+
+from analysis.steps import Floats, Record, array, tensor
+from model.attention import AttentionSteps, MultiHeadAttention, attention_entropy
+from model.blocks import Activation
+
+BoxKey = Literal["input", "attention_norm", "attention", "attention_sum", "ffn_norm", "ffn", "ffn_sum"]
+_PRE: tuple[BoxKey, ...] = ("input", "attention_norm", "attention", "attention_sum", "ffn_norm", "ffn", "ffn_sum")
+_POST: tuple[BoxKey, ...] = ("input", "attention", "attention_sum", "attention_norm", "ffn", "ffn_sum", "ffn_norm")
+
+
+@dataclass(frozen=True, eq=False)
+class Box:
+    """One box of the block's diagram: what goes in and what comes out, (N, d_model) each."""
+
+    key: BoxKey
+    before: Floats
+    after: Floats
+
+
+def boxes(record: Record) -> tuple[Box, ...]:
+    """The boxes of a block, in the order in which pre-LN or post-LN runs them."""
+    steps = record.steps
+    pairs = {
+        "input": (steps.input, steps.input),
+        "attention_norm": (steps.attention_norm.input, steps.attention_norm.output),
+        "attention": (steps.attention_input, steps.attention.output),
+        "attention_sum": (steps.attention.output, steps.attention_sum),
+        "ffn_norm": (steps.ffn_norm.input, steps.ffn_norm.output),
+        "ffn": (steps.ffn_input, steps.ffn.output),
+        "ffn_sum": (steps.ffn.output, steps.ffn_sum),
+    }
+    order = _PRE if record.block.norm == "pre" else _POST
+    return tuple(Box(key, *(array(tensor(made)) for made in pairs[key])) for key in order)
+
+
+@dataclass(frozen=True, eq=False)
+class Residual:
+    """Euclidean norms of each token's vector around one residual connection, (N,) each."""
+
+    carried: Floats  # ‖x‖, what is carried past the sublayer
+    added: Floats  # ‖sublayer(x)‖
+    total: Floats  # ‖x + sublayer(x)‖
+
+
+def residual(record: Record, sublayer: Literal["attention", "ffn"]) -> Residual:
+    """The norms around attention or around the FFN."""
+    steps = record.steps
+    parts = (
+        (steps.input, steps.attention.output, steps.attention_sum)
+        if sublayer == "attention"
+        else (steps.middle, steps.ffn.output, steps.ffn_sum)
+    )
+    return Residual(*(np.linalg.norm(array(tensor(part)), axis=-1).astype(np.float32) for part in parts))
+
+
+@dataclass(frozen=True, eq=False)
+class Normalisation:
+    """Layer normalisation of one token: d_model features, one mean, one deviation."""
+
+    before: Floats  # (d_model,)
+    mean: float
+    deviation: float  # √(variance + ε)
+    normalised: Floats  # (d_model,): mean 0, deviation 1
+    after: Floats  # (d_model,): · γ + β
+
+
+def normalisation(record: Record, which: Literal["attention_norm", "ffn_norm"], token: int) -> Normalisation:
+    """What one layer normalisation did to one token, as it recorded it."""
+    steps = record.steps.attention_norm if which == "attention_norm" else record.steps.ffn_norm
+    return Normalisation(
+        before=array(tensor(steps.input))[token],
+        mean=float(array(tensor(steps.mean))[token, 0]),
+        deviation=float(array(tensor(steps.deviation))[token, 0]),
+        normalised=array(tensor(steps.normalised))[token],
+        after=array(tensor(steps.output))[token],
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Neurons:
+    """One token inside the FFN: d_ff units before and after the nonlinearity."""
+
+    activation: Activation
+    up: Floats  # (d_ff,) x W_1 + b_1
+    gate: Floats | None  # (d_ff,) x W_gate, for SwiGLU
+    after: Floats  # (d_ff,)
+    output: Floats  # (d_model,)
+
+    @property
+    def bent(self) -> Floats:
+        """What goes into the curve: the gate for SwiGLU, else what W_1 made."""
+        return self.up if self.gate is None else self.gate
+
+    @property
+    def share_silent(self) -> float:
+        """Share of units whose activation is exactly 0."""
+        return float((self.after == 0).mean())
+
+
+def neurons(record: Record, token: int) -> Neurons:
+    """The FFN's units for one token, as recorded."""
+    steps = record.steps.ffn
+    return Neurons(
+        activation=record.block.ffn.activation,
+        up=array(tensor(steps.pre_activation))[token],
+        gate=None if steps.gate is None else array(steps.gate)[token],
+        after=array(tensor(steps.activation))[token],
+        output=array(tensor(steps.output))[token],
+    )
+
+
+def curve(activation: Activation, inputs: Floats) -> Floats:
+    """The nonlinearity itself; for SwiGLU that of its gate, SiLU."""
+    x = torch.from_numpy(inputs)
+    if activation == "relu":
+        y = F.relu(x)
+    elif activation == "swiglu":
+        y = F.silu(x)
+    else:
+        y = F.gelu(x, approximate="tanh" if activation == "gelu_tanh" else "none")
+    numbers: Floats = y.numpy()
+    return numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Movement:
+    """How far each token's output moves, largest change of a feature, when one token's input changes. (N,) each."""
+
+    attention: Floats
+    ffn: Floats
+
+
+@torch.inference_mode()
+def movement(record: Record, token: int) -> Movement:
+    """Turns the sign of one token's input and runs attention and the FFN of this block again, each by itself."""
+    steps, block = record.steps, record.block
+    mask = None if record.allowed.all() else torch.from_numpy(record.allowed)
+    attention_input, ffn_input = tensor(steps.attention_input), tensor(steps.ffn_input)
+    sign = torch.ones(1, record.n_tokens, 1)
+    sign[:, token] = -1
+    attended = [block.attention(x, mask)[0] for x in (attention_input, sign * attention_input)]
+    passed = [block.ffn(x, steps=None) for x in (ffn_input, sign * ffn_input)]
+    moved = [array((after - before).abs()).max(axis=-1) for before, after in (attended, passed)]
+    return Movement(*moved)
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """The same weights read as h heads of d_k and as one head of d_model."""
+
+    heads: Floats  # (h, N, N), as recorded
+    average: Floats  # (N, N), the mean of the h maps
+    one: Floats  # (N, N), with the same W_q and W_k and one softmax over all d_model products
+    heads_entropy: Floats  # (h, N), nats
+    average_entropy: Floats  # (N,)
+    one_entropy: Floats  # (N,)
+
+
+@torch.inference_mode()
+def one_against_many(record: Record) -> Split:
+    """Runs the block's own projections again with a single head over all of d_model."""
+    attention = record.block.attention
+    with torch.device("meta"):
+        single = MultiHeadAttention(attention.d_model, 1)
+    single.W_q, single.W_k, single.W_v, single.W_o = attention.W_q, attention.W_k, attention.W_v, attention.W_o
+    mask = None if record.allowed.all() else torch.from_numpy(record.allowed)
+    kept = AttentionSteps()
+    single(tensor(record.steps.attention_input), mask, steps=kept)
+    heads = tensor(record.steps.attention.attention)  # (1, h, N, N)
+    average, one = heads.mean(dim=1), tensor(kept.attention)[:, 0]  # (1, N, N) each
+    return Split(
+        heads=array(heads),
+        average=array(average),
+        one=array(one),
+        heads_entropy=array(attention_entropy(heads)),
+        average_entropy=array(attention_entropy(average)),
+        one_entropy=array(attention_entropy(one)),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Drift:
+    """Where each token's hidden state goes from layer to layer, as cosines. Row 0 is what enters the first layer."""
+
+    to_start: NDArray[np.float64]  # (L + 1, N), with the same token in row 0
+    to_neighbours: NDArray[np.float64]  # (L + 1, N), the mean with the tokens before and after; NaN for one token
+
+
+def drift(record: Record) -> Drift:
+    """Cosine similarity of hidden states to their start and to their neighbours."""
+    states = record.hidden_states.astype(np.float64)  # (L + 1, N, d_model)
+    lengths = np.linalg.norm(states, axis=-1, keepdims=True)
+    units = states / np.where(lengths > 0, lengths, 1.0)
+    to_start = (units * units[:1]).sum(axis=-1)
+    beside = (units[:, 1:] * units[:, :-1]).sum(axis=-1)  # (L + 1, N − 1), token i with token i + 1
+    n = record.n_tokens
+    sums, counts = np.zeros((len(units), n)), np.zeros(n)
+    sums[:, :-1] += beside
+    sums[:, 1:] += beside
+    counts[:-1] += 1
+    counts[1:] += 1
+    with np.errstate(invalid="ignore"):
+        return Drift(to_start, sums / counts)
+
+
+@dataclass(frozen=True)
+class SameNumber:
+    """Two heads that share a number, in the first and in the last layer."""
+
+    weights_cosine: float  # of their rows of W_q
+    map_distance: float  # mean over queries of half the sum of |differences|: 0 = the same map, 1 = nothing shared
+
+
+def same_number(record: Record) -> SameNumber:
+    """Head k of the first layer against head k of the last, where k is the recorded head."""
+    first, last = record.head_weights[0].astype(np.float64), record.head_weights[-1].astype(np.float64)
+    lengths = np.linalg.norm(first) * np.linalg.norm(last)
+    difference = np.abs(record.head_maps[0] - record.head_maps[-1]).sum(axis=-1) / 2
+    return SameNumber(float(first @ last / lengths) if lengths else 0.0, float(difference.mean()))

@@ -1,0 +1,86 @@
+"""Lines of this project's own code, read from the source file: what a page shows beside a step is what ran."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from model.attention import MultiHeadAttention, scaled_dot_product_attention
+from model.blocks import FeedForward, LayerNorm, TransformerBlock
+from model.positions import Embeddings
+
+ROOT = Path(__file__).parent.parent
+_RECORDING = "if steps is not None:"
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """Some lines of a file. Lines that only record steps are left out, so numbers may have gaps."""
+
+    file: str  # relative to the project
+    numbers: tuple[int, ...]  # from 1
+    code: str
+
+    @property
+    def place(self) -> str:
+        """Such as "model/attention.py, 95-97"."""
+        first, last = self.numbers[0], self.numbers[-1]
+        return f"{self.file}, {first}" if first == last else f"{self.file}, {first}-{last}"
+
+
+_forward = MultiHeadAttention.forward
+# What ran → the function, the first line and the last line, each by how it begins.
+_PLACES: dict[str, tuple[Callable[..., Any], str, str]] = {
+    "embed": (Embeddings.forward, "x: Tensor = self.token(ids)", "x = x + table"),
+    "project": (_forward, "q = self.split_heads", "v = self.split_heads"),
+    "split": (MultiHeadAttention.split_heads, "batch, n_tokens", "return"),
+    "scores": (scaled_dot_product_attention, "scores = torch.matmul", ""),
+    "scale": (scaled_dot_product_attention, "scores /=", ""),
+    "mask": (scaled_dot_product_attention, "if mask is not None:", "scores +="),
+    "softmax": (scaled_dot_product_attention, "attention = torch.softmax", ""),
+    "mix": (scaled_dot_product_attention, "mixed = attention @ v", ""),
+    "concat": (MultiHeadAttention.merge_heads, "batch, _, n_tokens", "return"),
+    "output": (_forward, "concatenated =", "output: Tensor"),
+    "attention": (TransformerBlock.forward, "attended, attention = self.attention", ")"),
+    "attention_sum": (TransformerBlock.forward, "attention_sum = x +", ""),
+    "middle": (TransformerBlock.forward, "middle =", ""),
+    "attention_input": (TransformerBlock.forward, "attention_input =", ""),
+    "ffn_input": (TransformerBlock.forward, "ffn_input =", ""),
+    "ffn": (FeedForward.forward, "pre_activation = self.W_1(x)", "hidden = F.gelu(pre_activation"),
+    "ffn_sum": (TransformerBlock.forward, "ffn_sum = middle +", ""),
+    "block_output": (TransformerBlock.forward, "output = ffn_sum", ""),
+    "layer_norm": (LayerNorm.forward, "output, mean, inverse =", ""),
+}
+
+
+@cache
+def excerpt(name: str) -> Excerpt:
+    """The lines that ran, by the name of the step."""
+    function, first, last = _PLACES[name]
+    lines, start = inspect.getsourcelines(function)
+    begin = _find(lines, first, 0)
+    end = _find(lines, last, begin) if last else begin
+    numbers, kept, recording = [], [], None
+    for index in range(begin, end + 1):
+        line = lines[index]
+        indent = len(line) - len(line.lstrip())
+        if recording is not None and (indent > recording or not line.strip()):
+            continue
+        recording = indent if line.strip() == _RECORDING else None
+        if recording is None:
+            numbers.append(start + index)
+            kept.append(line)
+    file = Path(inspect.getsourcefile(function) or "").resolve().relative_to(ROOT)
+    return Excerpt(file.as_posix(), tuple(numbers), textwrap.dedent("".join(kept)).rstrip())
+
+
+def _find(lines: list[str], beginning: str, after: int) -> int:
+    for index in range(after, len(lines)):
+        if lines[index].strip().startswith(beginning):
+            return index
+    raise LookupError(f'No line begins with "{beginning}": analysis/source.py has to follow the code.')
