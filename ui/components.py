@@ -33,7 +33,7 @@ def _register(name: str, scripts: Sequence[str]) -> Callable[..., Any]:
     )
 
 
-_strip = _register("token_strip", ["wire.js", "arcs.js", "tiles.js", "token_strip.js"])
+_strip = _register("token_strip", ["wire.js", "sentences.js", "pointing.js", "arcs.js", "tiles.js", "token_strip.js"])
 _overview = _register("overview", ["wire.js", "overview.js"])
 
 

@@ -1,0 +1,84 @@
+"""Both components on one page, with real maps; the query string chooses text, model, mask and the rest."""
+
+import streamlit as st
+
+from model import load, parse_mask
+from ui import components
+from viz.overview import Metric
+
+st.set_page_config(layout="wide")
+
+
+@st.cache_resource
+def trace(text: str, model_id: str, mask: str):
+    return load(model_id).trace(text, parse_mask(mask))
+
+
+def keep(name):
+    return lambda value: st.session_state.update({name: value})
+
+
+def ask(name, default):
+    return st.query_params.get(name, default)
+
+
+text = ask("text", "The teacher praised the students because they worked hard.")
+mask = ask("mask", "bidirectional")
+model_id = ask("model", "minilm")
+source = (model_id, text, mask)
+maps = trace(text, model_id, mask)
+tokens = maps.tokenized
+state = st.session_state
+state.setdefault("layer", min(3, maps.n_layers - 1))
+state.setdefault("heads", (1,))
+state.setdefault("pinned", int(ask("pinned", -1)))
+state.setdefault("direction", "looks_at")
+text_scale = float(ask("scale", 1))
+
+
+def pick(layer, head):
+    state["layer"], state["heads"] = layer, (head,)
+
+
+@st.fragment
+def picture():
+    state["runs"] = state.get("runs", 0) + 1
+    components.token_strip(
+        maps.attention[state["layer"]],
+        maps.allowed,
+        maps.tokens,
+        layer=state["layer"],
+        heads=state["heads"],
+        key="strip",
+        source=source,
+        is_special=tokens.is_special,
+        is_padding=tokens.is_padding,
+        pinned=state["pinned"],
+        direction=state["direction"],
+        scale=ask("curve", "linear"),
+        tile=int(ask("tile", 64)),
+        text_scale=text_scale,
+        on_pinned=keep("pinned"),
+        on_heads=keep("heads"),
+        on_direction=keep("direction"),
+    )
+    left, right = st.columns([5, 4])
+    by_metric = left.toggle("Colour by a number", key="by_metric")
+    left.text(f"head {state['layer'] + 1}: {list(state['heads'])} pinned {state['pinned']} {state['direction']}")
+    left.text(f"runs {state['runs']}")
+    metric = Metric("confidence", maps.attention.max(axis=-1).mean(axis=-1), 0.0, 1.0) if by_metric else None
+    with right:
+        components.overview(
+            maps.attention,
+            maps.allowed,
+            selected=(state["layer"], state["heads"][0]) if state["heads"] else None,
+            key="overview",
+            source=source,
+            metric=metric,
+            scale=ask("curve", "linear"),
+            text_scale=text_scale,
+            on_pick=pick,
+        )
+
+
+picture()

@@ -1,0 +1,311 @@
+// All layers × all heads on one canvas. A click, or Enter, tells Python which head (state "head"); pointing tells nobody.
+
+const SMALLEST = 14; // pixels of a thumbnail
+const LARGEST = 72;
+const NEAR = 176; // pixels of the map shown larger
+const FINGER = 32; // least height of a thumbnail's place under a finger
+const NUMBERED = 30; // pixels from which a thumbnail has room for its number
+
+const overviews = new WeakMap();
+
+export default function ({ data, parentElement, setStateValue }) {
+  if (data.part === "maps") return keepMaps(parentElement, data);
+  const overview = overviews.get(parentElement) ?? new Overview(parentElement);
+  overviews.set(parentElement, overview);
+  overview.send = setStateValue;
+  overview.show(data);
+  return () => {
+    overview.close();
+    overviews.delete(parentElement);
+  };
+}
+
+class Overview {
+  constructor(parent) {
+    this.root = parent.querySelector("template").content.firstElementChild.cloneNode(true);
+    parent.append(this.root);
+    const part = (name) => this.root.querySelector(`.${name}`);
+    [this.stage, this.grid, this.pointer, this.near] = ["stage", "grid", "pointer", "near"].map(part);
+    [this.chosen, this.cursor, this.legend] = ["chosen", "cursor", "legend"].map(part);
+    this.selected = new Choice();
+    this.at = null; // [layer, head] under the pointer or the keyboard's cursor
+    this.listen();
+    this.width = 0;
+    this.observer = new ResizeObserver(() => this.data && this.root.clientWidth !== this.width && this.draw());
+    this.observer.observe(this.root);
+  }
+
+  close() {
+    this.observer.disconnect();
+    this.root.remove();
+  }
+
+  async show(data) {
+    this.wanted = data;
+    const maps = await mapsOf(data.maps);
+    if (this.wanted !== data || !this.root.isConnected) return; // newer data came meanwhile
+    const began = performance.now();
+    this.data = data;
+    this.maps = maps;
+    this.selected.fromPython(data.selected);
+    this.root.style.setProperty("--text-scale", data.text_scale);
+    this.root.setAttribute("aria-label", data.text.title);
+    this.theme = theme(this.root);
+    this.accent = css(visibleOn(rgbOf(data.accent, "#000"), this.theme.ground, this.theme.ink));
+    this.root.style.setProperty("--accent-ink", this.accent);
+    this.table = colourTable(data);
+    this.images = new Map();
+    this.near.dataset.head = "";
+    this.buildOptions();
+    this.buildLegend();
+    this.draw();
+    this.root.dataset.drawMs = (performance.now() - began).toFixed(1);
+  }
+
+  name(layer, head) {
+    return `${layer + 1}-${head + 1}`;
+  }
+
+  value(layer, head) {
+    return this.data.metric?.values[layer][head] ?? null;
+  }
+
+  // "head 4-2", with its number when heads are coloured by one.
+  label(layer, head) {
+    const { metric, text } = this.data;
+    const name = fill(text.head, { name: this.name(layer, head) });
+    if (!metric) return name;
+    const value = this.value(layer, head);
+    return `${name} · ${metric.label} ${value === null ? text.no_value : value.toFixed(metric.decimals)}`;
+  }
+
+  image(layer, head) {
+    const key = layer * this.data.n_heads + head;
+    if (!this.images.has(key)) {
+      const n = this.maps.shape[2];
+      this.images.set(key, mapImage(this.maps.codes, key * n * n, n, this.maps.top, this.table));
+    }
+    return this.images.get(key);
+  }
+
+  // -- drawing ---------------------------------------------------------------------------------------------------
+
+  draw() {
+    const { n_layers, n_heads, text_scale, text, metric } = this.data;
+    this.width = this.root.clientWidth;
+    const fontSize = Math.round(12 * text_scale);
+    const gap = this.width / n_heads > 26 ? 4 : 2;
+    const [left, top] = [Math.round(fontSize * 2.9), Math.round(fontSize * 1.6)];
+    const tile = Math.max(SMALLEST, Math.min(LARGEST, Math.floor((this.width - left - 4) / n_heads) - gap));
+    const isFinger = matchMedia("(pointer: coarse)").matches;
+    const pitch = [tile + gap, isFinger ? Math.max(FINGER, tile + gap) : tile + gap];
+    Object.assign(this, { tile, pitch, left, top });
+    const [width, height] = [left + n_heads * pitch[0], top + n_layers * pitch[1]];
+    const density = window.devicePixelRatio || 1;
+    this.grid.width = Math.round(width * density);
+    this.grid.height = Math.round(height * density);
+    this.grid.style.width = this.stage.style.width = `${width}px`;
+    this.grid.style.height = `${height}px`;
+    Object.assign(this.pointer.style, { left: `${left}px`, top: `${top}px`, width: `${width - left}px`, height: `${height - top}px` });
+    const pen = this.grid.getContext("2d");
+    pen.scale(density, density);
+    pen.fillStyle = css(this.theme.ground);
+    pen.fillRect(0, 0, width, height);
+    pen.font = `${fontSize}px ${this.theme.font}`;
+    pen.textBaseline = "middle";
+    pen.textAlign = "center";
+    pen.fillStyle = css(mix(this.theme.ground, this.theme.ink, 0.8));
+    for (let head = 0; head < n_heads; head += 1) pen.fillText(head + 1, left + head * pitch[0] + tile / 2, top / 2 - 1);
+    pen.textAlign = "right";
+    for (let layer = 0; layer < n_layers; layer += 1) pen.fillText(layer + 1, left - 8, top + layer * pitch[1] + tile / 2);
+    this.corner(pen, fontSize, text);
+    pen.imageSmoothingQuality = "high";
+    for (let layer = 0; layer < n_layers; layer += 1) {
+      for (let head = 0; head < n_heads; head += 1) {
+        const [x, y] = this.place(layer, head);
+        pen.clearRect(x, y, tile, tile);
+        if (metric) this.drawValue(pen, layer, head, x, y, fontSize);
+        else {
+          const image = this.image(layer, head);
+          pen.imageSmoothingEnabled = image.width > tile * density;
+          pen.drawImage(image, x, y, tile, tile);
+        }
+      }
+    }
+    this.mark();
+  }
+
+  // The corner says which edge is which: "head" to the right, "layer" downwards.
+  corner(pen, fontSize, text) {
+    pen.save();
+    pen.font = `${Math.round(fontSize * 0.85)}px ${this.theme.font}`;
+    pen.textAlign = "left";
+    pen.fillText(`${text.heads} →`, 0, this.top / 2 - 1, this.left - 2);
+    pen.translate(Math.round(fontSize * 0.5), this.top + 2);
+    pen.rotate(Math.PI / 2);
+    pen.fillText(`${text.layers} →`, 0, 0);
+    pen.restore();
+  }
+
+  drawValue(pen, layer, head, x, y, fontSize) {
+    const value = this.value(layer, head);
+    if (value === null) return; // the hatching shows
+    const colour = this.metricColour(value);
+    pen.fillStyle = css(colour);
+    pen.fillRect(x, y, this.tile, this.tile);
+    if (this.tile < NUMBERED) return;
+    pen.save();
+    pen.textAlign = "center";
+    pen.font = `${Math.min(fontSize, Math.floor(this.tile * 0.36))}px ${this.theme.font}`;
+    pen.fillStyle = css(inkOn(colour, [0, 0, 0]));
+    pen.fillText(value.toFixed(this.data.metric.decimals), x + this.tile / 2, y + this.tile / 2 + 1, this.tile - 4);
+    pen.restore();
+  }
+
+  metricColour(value) {
+    const { low, high } = this.data.metric;
+    this.metricTable ??= bytesOf(this.data.metric.colours);
+    const share = high > low ? (value - low) / (high - low) : 0;
+    const at = 3 * Math.round(Math.max(0, Math.min(1, share)) * 255);
+    return [...this.metricTable.slice(at, at + 3)];
+  }
+
+  buildLegend() {
+    const { metric, text } = this.data;
+    const part = (name) => this.legend.querySelector(`.${name}`);
+    this.metricTable = undefined;
+    part("what").textContent = metric ? metric.label : text.weight;
+    part("low").textContent = metric ? metric.low.toFixed(metric.decimals) : "0";
+    part("high").textContent = metric ? metric.high.toFixed(metric.decimals) : String(+this.maps.maximum.toPrecision(3));
+    part("coarse").textContent = metric ? "" : text.coarse;
+    const hasHoles = metric ? metric.values.flat().includes(null) : this.maps.codes.includes(this.maps.top + 1);
+    part("hole").classList.toggle("none", !hasHoles);
+    part("hole").lastElementChild.textContent = metric ? text.no_value : text.masked;
+    const pen = part("scale").getContext("2d");
+    const image = new ImageData(256, 1);
+    const pixels = new Uint32Array(image.data.buffer);
+    for (let i = 0; i < 256; i += 1) {
+      if (!metric) pixels[i] = this.table[Math.min(254, i)];
+      else image.data.set([...this.metricColour(metric.low + ((metric.high - metric.low) * i) / 255), 255], 4 * i);
+    }
+    pen.putImageData(image, 0, 0);
+  }
+
+  place(layer, head) {
+    return [this.left + head * this.pitch[0], this.top + layer * this.pitch[1]];
+  }
+
+  // -- pointing and picking --------------------------------------------------------------------------------------
+
+  buildOptions() {
+    const { n_layers, n_heads, text } = this.data;
+    this.pointer.setAttribute("aria-label", `${text.title}. ${text.pick}`);
+    if (this.pointer.childElementCount !== n_layers * n_heads) {
+      const option = (_, i) => {
+        const made = element("div", "option");
+        made.setAttribute("role", "option");
+        made.id = `head-${i}`;
+        return made;
+      };
+      this.pointer.replaceChildren(...Array.from({ length: n_layers * n_heads }, option));
+      this.at = null;
+    }
+    [...this.pointer.children].forEach((option, i) => {
+      option.setAttribute("aria-label", this.label(Math.floor(i / n_heads), i % n_heads));
+    });
+  }
+
+  listen() {
+    const under = (event) => {
+      const area = this.pointer.getBoundingClientRect();
+      const cell = (at, pitch, n) => Math.max(0, Math.min(n - 1, Math.floor(at / pitch)));
+      return [
+        cell(event.clientY - area.top, this.pitch[1], this.data.n_layers),
+        cell(event.clientX - area.left, this.pitch[0], this.data.n_heads),
+      ];
+    };
+    this.pointer.onpointermove = this.pointer.onpointerdown = (event) => this.data && this.goTo(under(event));
+    this.pointer.onpointerleave = () => this.goTo(null);
+    this.pointer.onclick = (event) => this.data && this.pick(under(event));
+    this.pointer.onblur = () => this.goTo(null);
+    this.pointer.onfocus = () => this.pointer.matches(":focus-visible") && this.goTo(this.selected.value ?? [0, 0]);
+    this.pointer.onkeydown = (event) => this.key(event);
+  }
+
+  key(event) {
+    if (!this.data || event.ctrlKey || event.metaKey || event.altKey) return;
+    const [layer, head] = this.at ?? this.selected.value ?? [0, 0];
+    const moves = {
+      ArrowUp: [layer - 1, head],
+      ArrowDown: [layer + 1, head],
+      ArrowLeft: [layer, head - 1],
+      ArrowRight: [layer, head + 1],
+      Home: [layer, 0],
+      End: [layer, this.data.n_heads - 1],
+    };
+    if (event.key === "Enter" || event.key === " ") this.pick([layer, head]);
+    else if (event.key === "Escape" && this.at) this.goTo(null);
+    else if (moves[event.key]) {
+      const [nextLayer, nextHead] = moves[event.key];
+      const within = (i, n) => Math.max(0, Math.min(n - 1, i));
+      this.goTo([within(nextLayer, this.data.n_layers), within(nextHead, this.data.n_heads)]);
+    } else return;
+    event.preventDefault();
+  }
+
+  goTo(at) {
+    if (JSON.stringify(at) === JSON.stringify(this.at)) return;
+    this.at = at;
+    cancelAnimationFrame(this.frame);
+    this.frame = requestAnimationFrame(() => this.data && this.mark());
+  }
+
+  pick(at) {
+    this.at = at;
+    this.selected.fromPerson(at);
+    this.send("head", { value: this.name(...at), at: Date.now() });
+    this.mark();
+  }
+
+  mark() {
+    const { n_layers, n_heads } = this.data;
+    const ring = (mark, at) => {
+      const isThere = at && at[0] < n_layers && at[1] < n_heads;
+      mark.style.display = isThere ? "block" : "none";
+      if (!isThere) return;
+      const [x, y] = this.place(...at);
+      Object.assign(mark.style, { left: `${x}px`, top: `${y}px`, width: `${this.tile}px`, height: `${this.tile}px` });
+    };
+    ring(this.chosen, this.selected.value);
+    ring(this.cursor, this.at);
+    const chosen = this.selected.value && this.selected.value[0] * n_heads + this.selected.value[1];
+    [...this.pointer.children].forEach((option, i) => option.setAttribute("aria-selected", String(i === chosen)));
+    if (this.at) this.pointer.setAttribute("aria-activedescendant", `head-${this.at[0] * n_heads + this.at[1]}`);
+    else this.pointer.removeAttribute("aria-activedescendant");
+    this.showNear();
+  }
+
+  // The map larger, beside the thumbnail and never over it.
+  showNear() {
+    this.near.style.display = this.at ? "block" : "none";
+    if (!this.at) return;
+    const [layer, head] = this.at;
+    const [caption, canvas] = this.near.children;
+    caption.textContent = this.label(layer, head);
+    const image = this.image(layer, head);
+    canvas.width = canvas.height = image.width;
+    canvas.getContext("2d").drawImage(image, 0, 0);
+    this.near.dataset.head = this.name(layer, head);
+    const size = Math.min(NEAR, this.width * 0.45);
+    canvas.style.width = `${size}px`;
+    const [x, y] = this.place(layer, head);
+    const [width, height] = [this.near.offsetWidth, this.near.offsetHeight];
+    const isLeft = x + this.tile / 2 > this.width / 2;
+    const beside = isLeft ? x - width - 8 : x + this.tile + 8;
+    const canBeside = beside >= 0 && beside + width <= this.width;
+    const bottom = this.stage.clientHeight;
+    this.near.style.left = `${canBeside ? beside : Math.max(0, Math.min(this.width - width, x + this.tile / 2 - width / 2))}px`;
+    if (canBeside) this.near.style.top = `${Math.max(0, Math.min(bottom - height, y + this.tile / 2 - height / 2))}px`;
+    else this.near.style.top = `${y - height - 8 > -this.top ? y - height - 8 : y + this.tile + 8}px`;
+  }
+}

@@ -1,0 +1,46 @@
+// What the strip says in words. The templates come from Python, translated.
+
+const MEAN = "mean";
+const LEAST = 0.005; // with two decimals, less says nothing
+const LISTED = 4; // tokens named in the sentence beside the switch
+
+// Right-to-left tokens would turn the numbers beside them round.
+const isolate = (token) => `\u2068${token}\u2069`;
+
+function ranked(row, most) {
+  const found = row.map((weight, i) => ({ weight, i })).filter(({ weight }) => weight >= LEAST);
+  return found.sort((a, b) => b.weight - a.weight).slice(0, most);
+}
+
+// For each small map: the weight and the token its head gives most to; while a cell is pointed at, its weight.
+function captions(strip, { cell, row }) {
+  return strip.indices.map((head) => {
+    if (cell) {
+      const weight = strip.weight(head, cell.query, cell.key);
+      return Number.isNaN(weight) ? "" : shown(weight);
+    }
+    const [best] = ranked(row(head), 1);
+    return best ? `${shown(best.weight)} ${isolate(strip.data.tokens.labels[best.i])}` : "";
+  });
+}
+
+function sentence(strip, { cell, heads, looks, source, weights }) {
+  const { text, layer, tokens } = strip.data;
+  if (source === null) return text.hint;
+  const label = (i) => isolate(tokens.labels[i]);
+  const names = heads.map((head) => `${layer + 1}-${head + 1}`);
+  const template = heads[0] === MEAN ? text.mean_of : heads.length === 1 ? text.head : text.heads;
+  const said = { heads: fill(template, { layer: layer + 1, name: names[0], names: names.join(", ") }), token: label(source) };
+  if (cell) {
+    const weight = strip.weight(cell.head, cell.query, cell.key);
+    const pair = { query: label(cell.query), key: label(cell.key) };
+    if (Number.isNaN(weight)) return fill(text.says_masked, { ...said, ...pair });
+    return fill(text.says_cell, { ...said, ...pair, weight: shown(weight) });
+  }
+  if (weights.every((row) => row.every(Number.isNaN))) return fill(looks ? text.says_nothing : text.says_nobody, said);
+  const isOne = heads.length === 1;
+  const parts = weights.flatMap((row, k) =>
+    ranked(row, isOne ? LISTED : 1).map(({ weight, i }) => `${isOne ? "" : `${names[k]} `}${label(i)} ${shown(weight)}`),
+  );
+  return fill(looks ? text.says_looks_at : text.says_looked_at_by, { ...said, list: parts.join(" · ") || text.says_little });
+}

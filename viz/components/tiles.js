@@ -1,0 +1,101 @@
+// The small map of each head of the layer, with the pointed row or column marked in every one.
+
+const WIDEST = 1.5; // of the least width; a few heads don't fill the whole width
+const SHARPEST = 160; // cells along a side of a small map; more are shown block by block
+
+class Tiles {
+  constructor(place, { onCell, onLeave, onOnly, onToggle }) {
+    this.place = place;
+    this.tiles = [];
+    this.on = { onCell, onLeave, onOnly, onToggle };
+  }
+
+  // heads: [{index, name, label}] with index "mean" for the mean. Built again only when their number changes.
+  build(heads) {
+    if (this.tiles.length !== heads.length) {
+      this.tiles = heads.map((head) => this.tile(head.index));
+      this.place.replaceChildren(...this.tiles.map((tile) => tile.box));
+    }
+    heads.forEach((head, i) => {
+      const { button, text } = this.tiles[i];
+      text.textContent = head.name;
+      button.setAttribute("aria-label", head.label);
+    });
+  }
+
+  tile(index) {
+    const box = element("div", "head");
+    const button = element("button", "name");
+    button.type = "button";
+    const text = element("span");
+    button.append(element("span", "swatch"), text);
+    const map = element("div", "map");
+    const [row, column] = [element("div", "mark row"), element("div", "mark column")];
+    const canvas = element("canvas");
+    map.append(canvas, row, column);
+    const top = element("span", "top");
+    box.append(button, map, top);
+    button.onclick = () => this.on.onToggle(index);
+    map.onclick = () => this.on.onOnly(index);
+    map.onpointermove = map.onpointerdown = (event) => {
+      const area = map.getBoundingClientRect();
+      const cell = (at, size) => Math.min(this.n - 1, Math.max(0, Math.floor((at / size) * this.n)));
+      this.on.onCell(index, cell(event.clientY - area.top, area.height), cell(event.clientX - area.left, area.width));
+    };
+    map.onpointerleave = () => this.on.onLeave();
+    return { index, box, button, text, map, canvas, row, column, top };
+  }
+
+  // images: one canvas a tile, all of the same size.
+  draw(images, n) {
+    this.n = n;
+    this.tiles.forEach((tile, i) => {
+      tile.canvas.width = tile.canvas.height = images[i].width;
+      tile.canvas.getContext("2d").drawImage(images[i], 0, 0);
+    });
+    this.sharpen();
+  }
+
+  sharpen() {
+    for (const { canvas, map } of this.tiles) canvas.classList.toggle("pixels", canvas.width <= map.clientWidth);
+  }
+
+  // As many columns as fit, evened out so that the last line isn't a lonely one.
+  layout(width, least) {
+    this.place.classList.toggle("numbers", !least);
+    const size = least || 40;
+    const most = Math.max(1, Math.floor((width + 6) / (size + 6)));
+    const lines = Math.ceil(this.tiles.length / most);
+    const columns = Math.ceil(this.tiles.length / lines);
+    this.place.style.gridTemplateColumns = `repeat(${columns}, minmax(0, ${size * WIDEST}px))`;
+    this.sharpen();
+  }
+
+  colour(colours, chosen) {
+    for (const { index, box, button } of this.tiles) {
+      box.style.setProperty("--head", colours(index));
+      const isOn = chosen.includes(index);
+      box.classList.toggle("on", isOn);
+      button.setAttribute("aria-pressed", String(isOn));
+    }
+  }
+
+  mark(row, column) {
+    const place = (mark, at, side, size) => {
+      mark.style.display = at === null ? "none" : "block";
+      if (at === null) return;
+      mark.style[side] = `${(100 * at) / this.n}%`;
+      mark.style[size] = `max(2px, ${100 / this.n}%)`;
+    };
+    for (const tile of this.tiles) {
+      place(tile.row, row, "top", "height");
+      place(tile.column, column, "left", "width");
+    }
+  }
+
+  say(captions) {
+    this.tiles.forEach((tile, i) => {
+      tile.top.textContent = captions?.[i] ?? "";
+    });
+  }
+}

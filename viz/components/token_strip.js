@@ -1,0 +1,330 @@
+// The token strip: point at a token, and the chosen heads show what it looks at. Everything happens in the browser;
+// Python hears only of clicks (states "pinned", "heads", "direction").
+
+const LEAST_ARC = 0.02; // smaller weights are told by their numbers alone
+
+const strips = new WeakMap();
+
+export default function ({ data, parentElement, setStateValue }) {
+  if (data.part === "maps") return keepMaps(parentElement, data);
+  const strip = strips.get(parentElement) ?? new Strip(parentElement);
+  strips.set(parentElement, strip);
+  strip.send = setStateValue;
+  strip.show(data);
+  return () => {
+    strip.close();
+    strips.delete(parentElement);
+  };
+}
+
+class Strip {
+  constructor(parent) {
+    this.root = parent.querySelector("template").content.firstElementChild.cloneNode(true);
+    parent.append(this.root);
+    const part = (name) => this.root.querySelector(`.${name}`);
+    [this.turn, this.says, this.scroll, this.sheet] = ["turn", "says", "scroll", "sheet"].map(part);
+    [this.line, this.svg, this.live] = ["tokens", "arcs", "live"].map(part);
+    this.says.append(element("span"));
+    this.choices = { pinned: new Choice(), heads: new Choice(), direction: new Choice() };
+    this.buttons = [];
+    this.pointing = new Pointing(this.line, {
+      onPoint: () => this.data && this.paint(),
+      onPin: (at) => this.choose("pinned", at === this.pinned ? null : at),
+      onFocus: () => this.announce(),
+    });
+    this.root.onkeydown = (event) => {
+      if (event.key !== "Escape" || this.pinned === null) return;
+      event.stopPropagation();
+      this.choose("pinned", null);
+    };
+    this.tiles = new Tiles(part("maps"), {
+      onCell: (head, query, key) => this.pointing.point({ cell: { head, query, key } }),
+      onLeave: () => this.pointing.point({ cell: null }),
+      onOnly: (head) => this.choose("heads", head === MEAN ? [] : [head]),
+      onToggle: (head) => this.toggle(head),
+    });
+    this.width = 0;
+    this.observer = new ResizeObserver(() => this.root.clientWidth !== this.width && this.layout());
+    this.observer.observe(this.root);
+  }
+
+  close() {
+    this.observer.disconnect();
+    this.root.remove();
+  }
+
+  get pinned() {
+    return this.choices.pinned.value ?? null;
+  }
+
+  get direction() {
+    return this.choices.direction.value;
+  }
+
+  // Indices of the heads shown, or ["mean"].
+  get heads() {
+    const heads = this.choices.heads.value.filter((head) => head < this.maps.shape[0]);
+    return heads.length ? heads : [MEAN];
+  }
+
+  // -- data ------------------------------------------------------------------------------------------------------
+
+  async show(data) {
+    this.wanted = data;
+    const maps = await mapsOf(data.maps);
+    if (this.wanted !== data || !this.root.isConnected) return; // newer data came meanwhile
+    const hasNewTokens = this.data?.tokens.id !== data.tokens.id;
+    const hasNewMaps = this.maps !== maps;
+    if (hasNewTokens) this.choices.pinned = new Choice(); // its word was about another sentence
+    if (this.data && this.data.layer !== data.layer) this.choices.heads = new Choice();
+    this.data = data;
+    this.maps = maps;
+    if (hasNewMaps) this.average();
+    this.choices.pinned.fromPython(data.pinned);
+    this.choices.heads.fromPython(data.heads);
+    this.choices.direction.fromPython(data.direction);
+    this.root.style.setProperty("--text-scale", data.text_scale);
+    this.root.setAttribute("aria-label", data.text.title);
+    this.theme = theme(this.root);
+    this.accent = visibleOn(rgbOf(data.accent, "#000"), this.theme.ground, this.theme.ink);
+    this.root.style.setProperty("--accent-ink", css(this.accent));
+    this.palette = data.palette.map((colour) => visibleOn(rgbOf(colour, "#000"), this.theme.ground, this.theme.ink));
+    if (hasNewTokens) this.pointing.forget();
+    this.buildTurn();
+    this.buildTokens();
+    this.buildTiles();
+    this.layout();
+  }
+
+  average() {
+    const [heads, n] = this.maps.shape;
+    const { codes, top } = this.maps;
+    const mean = new Uint16Array(n * n);
+    for (let cell = 0; cell < n * n; cell += 1) {
+      let sum = 0;
+      let isMasked = false;
+      for (let head = 0; head < heads; head += 1) {
+        const code = codes[head * n * n + cell];
+        if (code > top) isMasked = true;
+        sum += code;
+      }
+      mean[cell] = isMasked ? top + 1 : Math.round(sum / heads);
+    }
+    this.mean = mean;
+  }
+
+  // NaN where the query may not look at the key.
+  weight(head, query, key) {
+    const [, n] = this.maps.shape;
+    const cell = query * n + key;
+    const code = head === MEAN ? this.mean[cell] : this.maps.codes[head * n * n + cell];
+    return code > this.maps.top ? NaN : (code / this.maps.top) * this.maps.maximum;
+  }
+
+  shade(weight) {
+    this.curve ??= bytesOf(this.data.curve);
+    return this.curve[Math.round(Math.min(1, weight / this.maps.maximum) * 254)] / 255;
+  }
+
+  colour(head) {
+    return head === MEAN ? this.theme.ink : this.palette[head % this.palette.length];
+  }
+
+  // -- what stands on the page -----------------------------------------------------------------------------------
+
+  buildTurn() {
+    const { text } = this.data;
+    this.curve = undefined;
+    this.turn.setAttribute("aria-label", text.direction);
+    if (!this.turn.firstChild) {
+      for (const direction of ["looks_at", "looked_at_by"]) {
+        const button = element("button");
+        button.type = "button";
+        button.dataset.direction = direction;
+        button.onclick = () => this.choose("direction", direction);
+        this.turn.append(button);
+      }
+    }
+    for (const button of this.turn.children) button.textContent = text[button.dataset.direction];
+  }
+
+  buildTokens() {
+    const { tokens, text } = this.data;
+    const total = tokens.labels.length;
+    this.line.dir = this.sheet.dir = tokens.dir;
+    this.line.setAttribute("aria-label", text.title);
+    if (this.built !== tokens.id) {
+      this.buttons = tokens.labels.map((label, i) => {
+        const button = element("button", "token");
+        button.type = "button";
+        button.dataset.index = i;
+        const word = element("span", "label calm", label.trim() ? label : "␣");
+        button.append(word, element("span", "parts"), element("span", "number"));
+        return button;
+      });
+      this.line.replaceChildren(...this.buttons);
+      this.pointing.buttons = this.buttons;
+      this.built = tokens.id;
+    }
+    this.buttons.forEach((button, i) => {
+      button.classList.toggle("special", Boolean(tokens.special[i]));
+      button.classList.toggle("padding", Boolean(tokens.padding[i]));
+      const kind = tokens.padding[i] ? text.padding : tokens.special[i] ? text.special : "";
+      const name = fill(text.token, { token: isolate(tokens.labels[i]), n: i + 1, total });
+      button.setAttribute("aria-label", kind ? `${name}, ${kind}` : name);
+    });
+  }
+
+  buildTiles() {
+    const { text, layer } = this.data;
+    const [heads, n] = this.maps.shape;
+    this.indices = [...Array(heads).keys(), MEAN];
+    this.tiles.place.setAttribute("aria-label", fill(text.maps, { layer: layer + 1 }));
+    this.tiles.build(
+      this.indices.map((index) => {
+        if (index === MEAN) return { index, name: text.mean, label: text.show_mean };
+        return { index, name: String(index + 1), label: fill(text.show_head, { name: `${layer + 1}-${index + 1}` }) };
+      }),
+    );
+    if (!this.data.tile) {
+      this.tiles.n = n;
+      return;
+    }
+    const table = colourTable(this.data);
+    const image = (index) =>
+      index === MEAN
+        ? mapImage(this.mean, 0, n, this.maps.top, table, SHARPEST)
+        : mapImage(this.maps.codes, index * n * n, n, this.maps.top, table, SHARPEST);
+    this.tiles.draw(this.indices.map(image), n);
+  }
+
+  // -- choosing --------------------------------------------------------------------------------------------------
+
+  choose(name, value) {
+    this.choices[name].fromPerson(value);
+    const of = name === "pinned" ? this.data.tokens.id : this.data.layer;
+    this.send(name, { value, of, at: Date.now() });
+    if (name === "heads") this.layout(); // one head and several take different room under the tokens
+    else this.paint();
+    if (name === "pinned") this.announce();
+  }
+
+  toggle(head) {
+    if (head === MEAN) return this.choose("heads", []);
+    const heads = this.heads.filter((other) => other !== MEAN);
+    const without = heads.filter((other) => other !== head);
+    return this.choose("heads", without.length < heads.length ? without : [...heads, head].sort((a, b) => a - b));
+  }
+
+  // -- drawing ---------------------------------------------------------------------------------------------------
+
+  layout() {
+    if (!this.data) return;
+    this.width = this.root.clientWidth;
+    this.scroll.style.maxHeight = `${this.data.height * this.data.text_scale}px`;
+    this.root.classList.remove("many-lines");
+    this.root.classList.toggle("several", this.heads.length > 1);
+    const isOneLine = new Set(this.buttons.map((button) => button.offsetTop)).size <= 1;
+    this.root.classList.toggle("many-lines", !isOneLine);
+    const tops = [...new Set(this.buttons.map((button) => button.offsetTop))].sort((a, b) => a - b);
+    this.isOneLine = isOneLine;
+    this.boxes = this.buttons.map((button) => ({
+      x: button.offsetLeft + button.offsetWidth / 2,
+      top: button.offsetTop,
+      bottom: button.offsetTop + button.offsetHeight,
+      line: tops.indexOf(button.offsetTop),
+    }));
+    this.svg.setAttribute("width", this.sheet.clientWidth);
+    this.svg.setAttribute("height", this.sheet.clientHeight);
+    this.tiles.layout(this.width, this.data.tile);
+    this.pointing.lie(this.boxes, this.data.tokens.dir, this.pinned ?? 0);
+    this.paint();
+  }
+
+  // What is shown now: the cell pointed at in a map, else the token under the pointer, the focused one, the pinned one.
+  now() {
+    const { cell, hovered, focused } = this.pointing;
+    const looks = this.direction === "looks_at";
+    const source = cell ? (looks ? cell.query : cell.key) : (hovered ?? focused ?? this.pinned);
+    const pair = (other) => (looks ? [source, other] : [other, source]);
+    const row = (head) => this.buttons.map((_, i) => this.weight(head, ...pair(i)));
+    const heads = cell ? [cell.head] : this.heads;
+    return { cell, heads, looks, source, pair, row, weights: source === null ? [] : heads.map(row) };
+  }
+
+  paint() {
+    const now = this.now();
+    const { cell, looks, source, heads } = now;
+    for (const button of this.turn.children) {
+      button.setAttribute("aria-pressed", String(button.dataset.direction === this.direction));
+    }
+    this.paintTokens(now);
+    this.paintArcs(now);
+    this.tiles.colour((head) => css(this.colour(head)), heads);
+    if (cell) this.tiles.mark(cell.query, cell.key);
+    else this.tiles.mark(looks ? source : null, looks ? null : source);
+    this.tiles.say(source === null ? null : captions(this, now));
+    this.says.firstChild.textContent = this.says.title = sentence(this, now);
+  }
+
+  announce() {
+    this.live.textContent = sentence(this, this.now());
+  }
+
+  paintTokens({ cell, heads, looks, source, weights }) {
+    const other = cell ? (looks ? cell.key : cell.query) : null;
+    this.buttons.forEach((button, i) => {
+      const [label, parts, number] = button.children;
+      const here = weights.map((row) => row[i]);
+      const isMasked = here.length > 0 && here.every(Number.isNaN);
+      button.classList.toggle("masked", isMasked);
+      button.classList.toggle("source", i === source);
+      button.classList.toggle("other", i === other);
+      button.classList.toggle("pinned", i === this.pinned);
+      button.setAttribute("aria-pressed", String(i === this.pinned));
+      const best = isMasked || !here.length ? -1 : here.indexOf(Math.max(...here));
+      const isTinted = heads.length === 1 && best >= 0;
+      const ground = isTinted ? mix(this.theme.ground, this.colour(heads[0]), 0.9 * this.shade(here[0])) : null;
+      label.style.background = ground ? css(ground) : "";
+      label.style.color = ground ? css(inkOn(ground, this.theme.ink)) : "";
+      number.textContent = best >= 0 && here[best] >= LEAST ? shown(here[best]) : "";
+      if (heads.length === 1 || best < 0) {
+        parts.replaceChildren();
+        return;
+      }
+      parts.replaceChildren(
+        ...heads.map((head, k) => {
+          const bar = element("i");
+          bar.style.background = css(mix(this.theme.ground, this.colour(head), this.shade(here[k])));
+          return bar;
+        }),
+      );
+      if (!number.textContent) return;
+      const whose = element("b", "", heads[best] + 1);
+      whose.style.borderColor = css(this.colour(heads[best]));
+      number.append(whose);
+    });
+  }
+
+  paintArcs({ cell, heads, pair, weights }) {
+    const spread = heads.length > 1 ? Math.min(4, 26 / heads.length) : 0;
+    const arcs = heads.flatMap((head, k) =>
+      (weights[k] ?? []).map((weight, i) => ({ weight, i })).filter(({ weight, i }) => {
+        if (cell) return weight >= 0 && pair(i)[0] === cell.query && pair(i)[1] === cell.key;
+        return weight >= LEAST_ARC; // NaN, a masked key, is not
+      }).map(({ weight, i }) => {
+        const [query, key] = pair(i);
+        return {
+          query,
+          key,
+          head: head === MEAN ? MEAN : head + 1,
+          weight: Math.min(1, weight / this.maps.maximum),
+          colour: css(this.colour(head)),
+          shift: spread * (k - (heads.length - 1) / 2),
+          dashed: head !== MEAN && head >= this.palette.length,
+        };
+      }),
+    );
+    drawArcs(this.svg, this.boxes, arcs, this.isOneLine);
+  }
+}

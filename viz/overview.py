@@ -1,0 +1,157 @@
+"""All layers × all heads at once: every map as a thumbnail on one canvas, or every head coloured by one number.
+
+Two messages, as for the token strip: the maps, sent once a sentence, and the small view of them.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from viz.look import ACCENT, COLORSCALE, Translate, untranslated
+from viz.wire import Curve, coarsen, colours, curve, encode, message
+
+MAX_CELLS = 64  # of a thumbnail, along one side
+MAX_BYTES = 450_000  # DESIGN section 6 allows 500 KB for 144 heads; the rest of the data takes a few
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One number for each head, with the range its colours span.
+
+    Attributes:
+        label: what the number is, in words.
+        values: (L, h); NaN = this head has no such number.
+        low, high: what the first and the last colour stand for.
+        decimals: shown of each value.
+        colorscale: a Plotly scale; a diverging one for numbers around 0.
+    """
+
+    label: str
+    values: npt.NDArray[np.floating]
+    low: float
+    high: float
+    decimals: int = 2
+    colorscale: str = COLORSCALE
+
+
+def overview_maps(
+    attention: npt.NDArray[np.floating],
+    allowed: npt.NDArray[np.bool_],
+    *,
+    maximum: float = 1.0,
+    max_bytes: int = MAX_BYTES,
+) -> dict[str, Any]:
+    """Every head's map, in one byte a cell, small enough to send.
+
+    Above 64 tokens, or when there are so many heads that more than `max_bytes` would have to travel, a cell of a
+    thumbnail is the largest weight of a block of `step` × `step` weights; `step` stands in the message for the page to
+    say it.
+
+    Args:
+        attention: (L, h, N, N), layer × head × query × key.
+        allowed: (N, N); True = the query may attend to the key.
+        maximum: what the last colour stands for.
+        max_bytes: most bytes of the maps as text.
+    """
+    n_tokens = attention.shape[-1]
+    if attention.shape[2:] != allowed.shape or allowed.shape != (n_tokens, n_tokens):
+        raise ValueError(f"Maps are (L, h, N, N) and the mask (N, N); got {attention.shape} and {allowed.shape}.")
+    step = math.ceil(n_tokens / MAX_CELLS)
+    while True:
+        # Layer by layer: at 512 tokens a copy of all maps would take as much again as the maps.
+        layers = [coarsen(encode(maps, allowed, bits=8, maximum=maximum), step) for maps in attention]
+        sent = message(np.stack(layers).astype(np.uint8), maximum=maximum, step=step, n_tokens=n_tokens)
+        if len(sent["bytes"]) <= max_bytes or step >= n_tokens:
+            return sent
+        step += 1
+
+
+def overview_view(
+    *,
+    maps: str,
+    step: int,
+    n_layers: int,
+    n_heads: int,
+    selected: tuple[int, int] | None,
+    metric: Metric | None = None,
+    scale: Curve = "linear",
+    text_scale: float = 1.0,
+    t: Translate = untranslated,
+) -> dict[str, Any]:
+    """What is chosen and how heads are coloured.
+
+    Args:
+        maps: the id of the maps (`overview_maps(…)["id"]`).
+        step: of the same maps; above 1 the legend says that cells are blocks.
+        n_layers: L.
+        n_heads: h.
+        selected: layer and head to outline, from 0.
+        metric: colours each head by a number; None = by its map.
+        scale: how colours grow with weights.
+        text_scale: 1 = normal text, 1.4 = for the back row.
+        t: translates the overview's own words.
+    """
+    if metric is not None and metric.values.shape != (n_layers, n_heads):
+        raise ValueError(f"A metric needs a number for {n_layers} × {n_heads} heads; got {metric.values.shape}.")
+    return {
+        "part": "view",
+        "maps": maps,
+        "n_layers": n_layers,
+        "n_heads": n_heads,
+        "selected": None if selected is None else [int(index) for index in selected],
+        "metric": None if metric is None else _metric(metric),
+        "accent": ACCENT,
+        "colours": colours(),
+        "curve": curve(scale),
+        "text_scale": text_scale,
+        "text": _words(t, step),
+    }
+
+
+def head_name(layer: int, head: int) -> str:
+    """Layer-head counted from 1: "4-2" for layer 3 and head 1."""
+    return f"{layer + 1}-{head + 1}"
+
+
+def parse_head(name: Any, n_layers: int, n_heads: int) -> tuple[int, int] | None:
+    """The inverse of `head_name`; None for anything that isn't a head of such a model."""
+    parts = str(name).split("-")
+    if len(parts) != 2 or not all(part.isascii() and part.isdigit() and len(part) < 4 for part in parts):
+        return None
+    layer, head = int(parts[0]) - 1, int(parts[1]) - 1
+    return (layer, head) if 0 <= layer < n_layers and 0 <= head < n_heads else None
+
+
+def _metric(metric: Metric) -> dict[str, Any]:
+    return {
+        "label": metric.label,
+        "values": _numbers(metric.values.tolist(), metric.decimals),
+        "low": metric.low,
+        "high": metric.high,
+        "decimals": metric.decimals,
+        "colours": colours(metric.colorscale),
+    }
+
+
+def _numbers(rows: Sequence[Sequence[float]], decimals: int) -> list[list[float | None]]:
+    """NaN is no JSON: None in its place."""
+    return [[round(value, decimals + 2) if math.isfinite(value) else None for value in row] for row in rows]
+
+
+def _words(t: Translate, step: int) -> dict[str, str]:
+    return {
+        "title": t("All heads of all layers"),
+        "layers": t("layer"),
+        "heads": t("head"),
+        "head": t("head {name}"),
+        "selected": t("chosen"),
+        "weight": t("attention weight"),
+        "masked": t("masked"),
+        "no_value": t("no value"),
+        "coarse": "" if step == 1 else t("each cell: the largest of {step} × {step} weights").format(step=step),
+        "pick": t("Click or press Enter to choose this head."),
+    }

@@ -1,0 +1,109 @@
+"""How maps travel to the browser components: small integers, compressed, with the colours that stand for them.
+
+A weight w of at most `maximum` becomes the whole number nearest to w / maximum × top. The number above top says that
+the cell holds no weight: its query may not attend to its key.
+"""
+
+import base64
+import hashlib
+import json
+import math
+import zlib
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from plotly.colors import sample_colorscale, unlabel_rgb
+
+from viz.look import COLORSCALE
+
+Curve = Literal["linear", "sqrt", "log"]
+
+TOP = {8: 254, 16: 65534}  # the code of the largest weight; one more is the code of a masked cell
+SMALLEST_LOG = 1e-3  # the share of the maximum at which the logarithmic colours begin
+
+Floats = npt.NDArray[np.floating]
+Codes = npt.NDArray[np.uint8] | npt.NDArray[np.uint16]
+
+
+def encode(weights: Floats, allowed: npt.NDArray[np.bool_], *, bits: Literal[8, 16], maximum: float = 1.0) -> Codes:
+    """(…, N, N) weights as codes. What isn't allowed, or isn't a number, gets the code of a masked cell.
+
+    Args:
+        weights: (…, N, N), query × key.
+        allowed: (N, N) or of the shape of weights; True = the query may attend to the key.
+        bits: 8 keeps a weight to 0.002 of the maximum, 16 to 0.00001.
+        maximum: what the last colour stands for; larger weights are shown as the maximum.
+    """
+    if maximum <= 0:
+        raise ValueError(f"The largest weight of a map must be above 0, not {maximum}.")
+    top = TOP[bits]
+    visible = np.broadcast_to(allowed, weights.shape) & np.isfinite(weights)
+    scaled = np.clip(np.where(visible, weights, 0) * (top / maximum), 0, top)
+    codes = np.where(visible, np.rint(scaled), top + 1)
+    return codes.astype(np.uint8) if bits == 8 else codes.astype(np.uint16)
+
+
+def coarsen(codes: Codes, step: int) -> Codes:
+    """(h, N, N) codes → (h, cells, cells): the largest of each step × step block, masked only where all of it is."""
+    if step == 1:
+        return codes
+    n_heads, n_tokens, _ = codes.shape
+    n_cells = math.ceil(n_tokens / step)
+    raised = np.zeros((n_heads, n_cells * step, n_cells * step), dtype=codes.dtype)
+    # One up, and the code of a masked cell, the largest of its type, falls to 0, below every weight.
+    raised[:, :n_tokens, :n_tokens] = codes + codes.dtype.type(1)
+    blocks = raised.reshape(n_heads, n_cells, step, n_cells, step).max(axis=4).max(axis=2)  # (h, cells, cells)
+    lowered: Codes = blocks - codes.dtype.type(1)
+    return lowered
+
+
+def pack(codes: Codes) -> str:
+    """Codes as text: high bytes before low bytes (alike bytes side by side compress well), zlib, base64."""
+    planes = codes.tobytes() if codes.dtype == np.uint8 else _planes(codes)
+    return base64.b64encode(zlib.compress(planes, 6)).decode("ascii")
+
+
+def message(codes: Codes, *, maximum: float, **more: Any) -> dict[str, Any]:
+    """The part of a component's data that holds maps. `id` names its content: equal maps, equal id."""
+    bits = 8 if codes.dtype == np.uint8 else 16
+    body = {
+        "part": "maps",
+        "bytes": pack(codes),
+        "bits": bits,
+        "top": TOP[bits],
+        "shape": list(codes.shape),
+        "maximum": maximum,
+        **more,
+    }
+    return {**body, "id": digest(body)}
+
+
+def digest(body: Any) -> str:
+    """A short name for JSON-able content."""
+    return hashlib.blake2b(json.dumps(body, sort_keys=True).encode(), digest_size=9).hexdigest()
+
+
+def colours(colorscale: str = COLORSCALE) -> str:
+    """A Plotly scale as 256 × (red, green, blue), base64."""
+    steps = sample_colorscale(colorscale, [i / 255 for i in range(256)])
+    rgb = np.rint([unlabel_rgb(step) for step in steps]).astype(np.uint8)  # (256, 3)
+    return base64.b64encode(rgb.tobytes()).decode("ascii")
+
+
+def curve(name: Curve) -> str:
+    """For the weights 0…254 (of 254) the place of their colour in the scale, 0…255, base64.
+
+    `sqrt` and `log` pull small weights apart; `log` begins at a thousandth of the maximum.
+    """
+    share = np.arange(TOP[8] + 1) / TOP[8]
+    places = {
+        "linear": share,
+        "sqrt": np.sqrt(share),
+        "log": 1 - np.log10(np.maximum(share, SMALLEST_LOG)) / math.log10(SMALLEST_LOG),
+    }
+    return base64.b64encode(np.rint(places[name] * 255).astype(np.uint8).tobytes()).decode("ascii")
+
+
+def _planes(codes: Codes) -> bytes:
+    return (codes >> 8).astype(np.uint8).tobytes() + (codes & 255).astype(np.uint8).tobytes()
