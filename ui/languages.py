@@ -1,6 +1,7 @@
-"""What the app says, in English and Chinese. English sentences are the keys; `locales/zh_CN.po` holds the Chinese.
+"""What the app says, in English and Chinese. English sentences are the keys; `locales/zh_CN/` holds the Chinese.
 
-The catalogue is read from the .po file itself, so that there is no compiled file to forget. The language is what the
+A page has a file of its own there, and so do the frame and the model's errors (frame.po). The catalogue is read from the
+.po files themselves, so that there is no compiled file to forget. The language is what the
 switch in the sidebar says, and lives in the link (`lang=zh`).
 """
 
@@ -15,7 +16,7 @@ from model import HeadworkError
 from ui import links
 
 LANGUAGES = {"en": "English", "zh": "简体中文"}
-CATALOGUES = {"zh": Path(__file__).parent / "locales" / "zh_CN.po"}
+CATALOGUES = {"zh": Path(__file__).parent / "locales" / "zh_CN"}
 
 _MARKDOWN = re.compile(r"([\\`*_\[\]#!$:<>|~&])")
 
@@ -40,8 +41,11 @@ def catalogue(language: str) -> dict[str, str]:
     """English → translated, for one language. Empty for English."""
     if language not in CATALOGUES:
         return {}
-    with CATALOGUES[language].open("rb") as stream:
-        return {str(message.id): str(message.string) for message in read_po(stream) if message.id and message.string}
+    translated: dict[str, str] = {}
+    for path in sorted(CATALOGUES[language].glob("*.po")):
+        with path.open("rb") as stream:
+            translated |= {str(entry.id): str(entry.string) for entry in read_po(stream) if entry.id and entry.string}
+    return translated
 
 
 def explain(error: HeadworkError) -> str:
