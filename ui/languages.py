@@ -1,8 +1,8 @@
 """What the app says, in English and Chinese. English sentences are the keys; `locales/zh_CN/` holds the Chinese.
 
-A page has a file of its own there, and so do the frame and the model's errors (frame.po). The catalogue is read from the
-.po files themselves, so that there is no compiled file to forget. The language is what the
-switch in the sidebar says, and lives in the link (`lang=zh`).
+A page has a file of its own there, and so do the frame and the model's errors (frame.po). The catalogue is read from
+the .po files themselves, so that there is no compiled file to forget. The language is what the switch in the sidebar
+says, and lives in the link (`lang=zh`).
 """
 
 import re
