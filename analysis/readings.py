@@ -98,10 +98,15 @@ def read(
         hide_special: take rows and columns of special tokens away.
         rescale: divide each row by its sum: what is left sums to 1 again, norms become shares of the row.
         norms: (L, h, N) from `value_norms`, for the norm reading; None = weights.
+
+    Raises:
+        HeadworkError: special tokens are to be hidden and there is nothing else; `norms` are of another text.
     """
     if norms is not None:
         trace = _norm_weighted(trace, norms)
     units = words.by_pieces(trace) if level == "pieces" else words.by_words(trace, by)
+    if hide_special and units.is_special.all():
+        raise HeadworkError("This text holds only special tokens, so nothing is left without them. Type a word.")
     return without_special(units, rescale=rescale) if hide_special else _untouched(units, rescale=rescale)
 
 

@@ -241,7 +241,7 @@ def others(content: NDArray[np.floating]) -> NDArray[np.float32]:
 def rescale(maps: NDArray[np.floating]) -> NDArray[np.float32]:
     """Rows divided by their sum; a row that sums to 0 stays 0."""
     sums = maps.sum(axis=-1, keepdims=True, dtype=np.float64).astype(np.float32)
-    return np.divide(maps, np.where(sums > 0, sums, 1), dtype=np.float32)
+    return np.asarray(np.divide(maps, np.where(sums > 0, sums, 1), dtype=np.float32))
 
 
 def is_punctuation(text: str) -> bool:
