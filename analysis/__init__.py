@@ -8,7 +8,8 @@ read(trace, norms=value_norms(model, trace.text, trace.mask))
 
 from analysis.compare import Comparison, all_row_distances, compare, total_variation
 from analysis.export import csv_bytes, csv_text, npz_bytes, provenance, read_csv, tidy
-from analysis.metrics import METRICS, NO_HABIT, RULES, Habit, habits, head_metrics, metric_range, metrics_table
+from analysis.habits import NO_HABIT, RULES, Habit, find_habits, metrics_table
+from analysis.metrics import METRICS, head_metrics, metric_range, row_metrics
 from analysis.readings import READINGS, Reading, read, special_share, value_norms, without_special
 from analysis.rollout import rollout
 from analysis.similarity import Similarity, head_similarity
@@ -32,7 +33,7 @@ __all__ = [
     "compare",
     "csv_bytes",
     "csv_text",
-    "habits",
+    "find_habits",
     "head_metrics",
     "head_similarity",
     "metric_range",
@@ -43,6 +44,7 @@ __all__ = [
     "read",
     "read_csv",
     "rollout",
+    "row_metrics",
     "special_share",
     "tidy",
     "total_variation",

@@ -1,4 +1,4 @@
-"""Numbers that describe a head in one sentence, and the few habits that they earn it.
+"""Numbers that describe a head in one sentence.
 
 Every metric is a value for each row, averaged over the rows that count: queries that are not special and may look at
 two keys or more (with one key there is nothing to choose: the first word under a causal mask). A row whose
@@ -11,15 +11,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analysis.words import UnitTrace, rescale
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Values = NDArray[np.float64]
 MOST_LOCAL = 2  # units to either side that local mass takes in
@@ -279,77 +275,3 @@ def row_mean(values: Values) -> Values:
 def metric_range(name: str, n_units: int) -> tuple[float, float]:
     """The least and largest value possible with U units: the ends of a colour scale."""
     return 0.0, METRICS[name].highest(n_units)
-
-
-@dataclass(frozen=True)
-class Rule:
-    """A published threshold that earns a head a label."""
-
-    label: str
-    title: str
-    metric: str
-    threshold: float
-    source: str
-    at_least: bool = False  # else: more than
-
-
-RULES = (
-    Rule("previous", "previous word", "previous_is_top", 0.9, "Voita et al. 2019, section 4", at_least=True),
-    Rule("previous", "previous word", "previous_mass", 0.5, "Clark et al. 2019, section 3.1"),
-    Rule("next", "next word", "next_is_top", 0.9, "Voita et al. 2019, section 4", at_least=True),
-    Rule("next", "next word", "next_mass", 0.5, "Clark et al. 2019, section 3.1"),
-    Rule("broad", "broad", "normalised_entropy", 0.8, "more than 0.8 of an even spread"),
-    Rule("sink", "rests on special tokens", "special_mass", 0.6, "Clark et al. 2019, released code"),
-)
-NO_HABIT = "no clear habit"
-
-
-@dataclass(frozen=True)
-class Habit:
-    """A label that a head earned in this sentence, with what earned it: (rule, value, rows), one or more."""
-
-    label: str
-    title: str
-    evidence: tuple[tuple[Rule, float, int], ...]
-
-
-def habits(trace: UnitTrace) -> list[list[tuple[Habit, ...]]]:
-    """What each head does here by the thresholds of `RULES`: [layer][head], none, one or several.
-
-    A label is about this sentence: with few rows, a high share is easily reached. Nothing here means `NO_HABIT`.
-    """
-    return _habits(row_metrics(trace, [rule.metric for rule in RULES]))
-
-
-def _habits(rows: dict[str, Values]) -> list[list[tuple[Habit, ...]]]:
-    means = {rule.metric: row_mean(rows[rule.metric]) for rule in RULES}
-    counts = {name: (~np.isnan(rows[name])).sum(axis=-1) for name in means}
-    n_layers, n_heads, _ = rows[RULES[0].metric].shape
-
-    def of_head(layer: int, head: int) -> tuple[Habit, ...]:
-        earned: dict[str, list[tuple[Rule, float, int]]] = {}
-        for rule in RULES:
-            value = float(means[rule.metric][layer, head])
-            if value > rule.threshold or (rule.at_least and value == rule.threshold):
-                earned.setdefault(rule.label, []).append((rule, value, int(counts[rule.metric][layer, head])))
-        return tuple(Habit(label, found[0][0].title, tuple(found)) for label, found in earned.items())
-
-    return [[of_head(layer, head) for head in range(n_heads)] for layer in range(n_layers)]
-
-
-def metrics_table(trace: UnitTrace) -> pd.DataFrame:
-    """One row for each head: name ("4-2"), layer and head from 1, every metric, and habits (a list of titles)."""
-    import pandas as pd  # not needed for the first map, and half a second to import
-
-    rows = row_metrics(trace)
-    n_layers, n_heads = trace.n_layers, trace.n_heads
-    layer, head = (axis.ravel() + 1 for axis in np.indices((n_layers, n_heads)))
-    return pd.DataFrame(
-        {
-            "name": [f"{a}-{b}" for a, b in zip(layer, head, strict=True)],
-            "layer": layer,
-            "head": head,
-            **{name: row_mean(values).ravel() for name, values in rows.items()},
-            "habits": [[habit.title for habit in of_head] for layer in _habits(rows) for of_head in layer],
-        }
-    )

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.export import MOST_ROWS, app_version, csv_bytes, csv_text, npz_bytes, provenance, read_csv, tidy
-from analysis.metrics import METRICS, metrics_table
+from analysis.habits import metrics_table
+from analysis.metrics import METRICS
 from analysis.readings import value_norms
 from analysis.words import by_pieces, by_words
 from model import HeadworkError

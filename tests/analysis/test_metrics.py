@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from scipy import stats
 
-from analysis.metrics import METRICS, RULES, habits, head_metrics, metric_range, metrics_table, row_metrics
+from analysis.habits import RULES, find_habits, metrics_table
+from analysis.metrics import METRICS, head_metrics, metric_range, row_metrics
 from analysis.words import by_pieces, by_words, drop_special
 from model import load
 from tests.analysis.made import random_maps, tokens_of, trace_of
@@ -101,7 +102,7 @@ def test_nothing_to_count_gives_nan_without_a_warning(pieces, recwarn):
     n_tokens = len(pieces)
     units = by_pieces(trace_of(np.full((2, 3, n_tokens, n_tokens), 1 / n_tokens), tokens_of(*pieces)))
     assert all(value.shape == (2, 3) and np.isnan(value).all() for value in head_metrics(units).values())
-    assert habits(units) == [[()] * 3] * 2
+    assert find_habits(units) == [[()] * 3] * 2
     assert len(metrics_table(units)) == 6
     assert not recwarn.list
 
@@ -152,7 +153,7 @@ def chain(offset, weight, n_tokens=8):
 def test_habits_come_from_the_thresholds_and_carry_their_numbers():
     tokens = tokens_of("[CLS]", *"abcdef", "[SEP]")
     maps = np.stack([chain(-1, 0.9), chain(1, 0.3), np.full((8, 8), 1 / 8), chain(0, 0.55)])
-    previous, weak_next, broad, none = habits(by_pieces(trace_of(maps, tokens)))[0]
+    previous, weak_next, broad, none = find_habits(by_pieces(trace_of(maps, tokens)))[0]
     assert [habit.label for habit in previous] == ["previous"]
     assert [(rule.source[:5], value, n) for rule, value, n in previous[0].evidence] == [
         ("Voita", 1.0, 5),
@@ -169,7 +170,7 @@ def test_habits_come_from_the_thresholds_and_carry_their_numbers():
 def test_a_head_that_rests_on_itself_is_no_previous_word_head():
     tokens = tokens_of("[CLS]", *"abcdef", "[SEP]")
     maps = 0.95 * np.eye(8) + 0.05 * chain(-1, 1)
-    assert habits(by_pieces(trace_of(maps, tokens)))[0][0] == ()
+    assert find_habits(by_pieces(trace_of(maps, tokens)))[0][0] == ()
 
 
 def test_the_table_has_a_row_for_each_head(minilm):
