@@ -1,5 +1,6 @@
-"""Both components on one page, with real maps; the query string chooses text, model, mask and the rest."""
+"""The token strip and the overview on one page, with real maps; the address chooses text, model, mask and the rest."""
 
+import numpy as np
 import streamlit as st
 
 from model import load, parse_mask
@@ -31,7 +32,7 @@ tokens = maps.tokenized
 state = st.session_state
 state.setdefault("layer", min(3, maps.n_layers - 1))
 state.setdefault("heads", (1,))
-state.setdefault("pinned", int(ask("pinned", -1)))
+state.setdefault("pinned", int(ask("pinned", -1)) if "pinned" in st.query_params else None)
 state.setdefault("direction", "looks_at")
 text_scale = float(ask("scale", 1))
 
@@ -64,12 +65,14 @@ def picture():
     )
     left, right = st.columns([5, 4])
     by_metric = left.toggle("Colour by a number", key="by_metric")
-    left.text(f"head {state['layer'] + 1}: {list(state['heads'])} pinned {state['pinned']} {state['direction']}")
+    left.text(f"layer {state['layer']} heads {list(state['heads'])} pinned {state['pinned']} {state['direction']}")
     left.text(f"runs {state['runs']}")
-    metric = Metric("confidence", maps.attention.max(axis=-1).mean(axis=-1), 0.0, 1.0) if by_metric else None
+    left.button("Next layer", on_click=lambda: pick((state["layer"] + 1) % maps.n_layers, 0))
+    every_head = np.concatenate([maps.attention] * int(ask("repeat", 1)))  # 2: as many heads as BERT-base
+    metric = Metric("confidence", every_head.max(axis=-1).mean(axis=-1), 0.0, 1.0) if by_metric else None
     with right:
         components.overview(
-            maps.attention,
+            every_head,
             maps.allowed,
             selected=(state["layer"], state["heads"][0]) if state["heads"] else None,
             key="overview",
