@@ -1,0 +1,82 @@
+"""Every sentence of the app has its Chinese, with the same values in it, and nothing a person typed becomes markup."""
+
+import ast
+import string
+from pathlib import Path
+
+import pytest
+
+from model import HeadworkError
+from model.catalogue import ENTRIES, TOY_DEFAULTS
+from ui.controls import BASES
+from ui.languages import catalogue, explain, plain, translate
+
+ROOT = Path(__file__).parents[2]
+SPEAKERS = {"_": 1, "t": 1, "_n": 2, "HeadworkError": 1, "NotDownloaded": 1}  # call → how many sentences it takes
+
+
+def sentences():
+    """Every sentence in the source that can reach the screen, with the place where it stands."""
+    for room in ("ui", "pages", "viz", "model"):
+        for path in sorted((ROOT / room).rglob("*.py")):
+            for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in SPEAKERS:
+                    for argument in call.args[: SPEAKERS[call.func.id]]:
+                        if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+                            yield argument.value, f"{path.relative_to(ROOT)}:{call.lineno}"
+    for entry in ENTRIES:
+        yield entry.about, "model/catalogue.py"
+    for name in (*BASES.values(), *TOY_DEFAULTS):
+        yield name, "ui/controls.py"
+
+
+def strings():
+    """Every string in the source."""
+    for room in ("ui", "pages", "viz", "model"):
+        for path in (ROOT / room).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    yield node.value
+
+
+def fields(text):
+    return {name for _, name, _, _ in string.Formatter().parse(text) if name is not None}
+
+
+def test_every_sentence_has_its_chinese():
+    chinese = catalogue("zh")
+    missing = [f"{place}: {sentence}" for sentence, place in sentences() if sentence not in chinese]
+    assert not missing, "\n".join(missing)
+
+
+def test_translations_take_the_same_values_as_the_sentence():
+    different = [english for english, chinese in catalogue("zh").items() if fields(english) < fields(chinese)]
+    assert not different
+
+
+def test_no_translation_is_left_over_from_a_sentence_that_is_gone():
+    assert not set(catalogue("zh")) - set(strings())
+
+
+def test_english_and_unknown_languages_are_the_sentence_itself():
+    assert translate("Mask", "en") == translate("Mask", "xx") == "Mask"
+    assert translate("Mask", "zh") == "掩码"
+    assert translate("no such sentence", "zh") == "no such sentence"
+
+
+def test_errors_are_told_with_their_values_and_braces_in_values_stay():
+    error = HeadworkError("There is no folder {folder}. Check the path.", folder="{x}")
+    assert explain(error) == "There is no folder {x}. Check the path."
+
+
+@pytest.mark.parametrize(
+    "text", ["![i](http://x.org/i.png)", "$x$", ":red[x]", "<b>x</b>", "`code`", "**x**", "# x", "a|b", "~~x~~"]
+)
+def test_markdown_in_what_a_person_typed_is_made_harmless(text):
+    escaped = plain(text)
+    assert escaped.replace("\\", "") == text
+    assert all(escaped[i - 1] == "\\" for i, c in enumerate(escaped) if c in "![]$:<>`*#|~")
+
+
+def test_line_breaks_can_start_no_list_or_heading():
+    assert plain("a\n\n- b\n# c") == "a - b \\# c"

@@ -1,0 +1,17 @@
+"""What the app may import before its first map."""
+
+import subprocess
+import sys
+
+CODE = """
+import sys
+from ui import shell, loading
+loading.load_model.__wrapped__("minilm").trace("The cat sat.")
+import viz.heatmaps
+print([name for name in ("transformers", "huggingface_hub", "sentence_transformers") if name in sys.modules])
+"""
+
+
+def test_the_first_map_waits_for_no_heavy_library():
+    done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout.strip() == "[]", done.stdout + done.stderr
