@@ -138,7 +138,7 @@ def _model() -> str:
         _unfold_toy()
     chosen = st.selectbox(
         _("Model"),
-        list(labels),
+        list(dict.fromkeys([*labels, st.session_state["model"] or default_id()])),  # what was typed stays in the list
         key="model",
         format_func=lambda model_id: labels.get(model_id, model_id),
         on_change=_unfold_toy,
