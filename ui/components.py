@@ -33,7 +33,9 @@ def _register(name: str, scripts: Sequence[str]) -> Callable[..., Any]:
     )
 
 
-_strip = _register("token_strip", ["wire.js", "sentences.js", "pointing.js", "arcs.js", "tiles.js", "token_strip.js"])
+_strip = _register(
+    "token_strip", ["wire.js", "layer_maps.js", "sentences.js", "pointing.js", "arcs.js", "tiles.js", "token_strip.js"]
+)
 _overview = _register("overview", ["wire.js", "overview.js"])
 
 
@@ -86,7 +88,9 @@ def token_strip(
         on_heads: hears the heads chosen; empty = the layer's mean.
         on_direction: hears the direction chosen.
     """
-    maps = _kept(("strip", source, layer, maximum), lambda: strip_maps(attention, allowed, maximum=maximum))
+    maps = _kept(
+        ("strip", source, layer, maximum, attention.shape), lambda: strip_maps(attention, allowed, maximum=maximum)
+    )
     view = strip_view(
         labels,
         maps=maps["id"],
@@ -155,7 +159,9 @@ def overview(
         How many tokens a side a cell of a thumbnail stands for; above 1 it is the largest weight of its block.
     """
     n_layers, n_heads = attention.shape[:2]
-    maps = _kept(("overview", source, maximum), lambda: overview_maps(attention, allowed, maximum=maximum))
+    maps = _kept(
+        ("overview", source, maximum, attention.shape), lambda: overview_maps(attention, allowed, maximum=maximum)
+    )
     view = overview_view(
         maps=maps["id"],
         step=maps["step"],

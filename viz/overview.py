@@ -148,7 +148,6 @@ def _words(t: Translate, step: int) -> dict[str, str]:
         "layers": t("layer"),
         "heads": t("head"),
         "head": t("head {name}"),
-        "selected": t("chosen"),
         "weight": t("attention weight"),
         "masked": t("masked"),
         "no_value": t("no value"),

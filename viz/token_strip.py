@@ -142,7 +142,6 @@ def _words(t: Translate) -> dict[str, str]:
         "token": t("{token}, {n} of {total}"),
         "special": t("special token"),
         "padding": t("padding"),
-        "pinned": t("pinned"),
         "head": t("head {name}"),
         "heads": t("heads {names}"),
         "mean": t("mean"),

@@ -47,7 +47,7 @@ function arcShape(from, to, arc, isOneLine) {
   path.setAttribute("fill", "none");
   path.setAttribute("stroke", arc.colour);
   path.setAttribute("stroke-width", width.toFixed(1));
-  path.setAttribute("stroke-opacity", (0.45 + 0.55 * Math.min(1, 2 * arc.weight)).toFixed(2));
+  path.setAttribute("stroke-opacity", (0.6 + 0.4 * Math.min(1, 2 * arc.weight)).toFixed(2));
   if (arc.dashed) path.setAttribute("stroke-dasharray", "6 3");
   path.dataset.query = arc.query;
   path.dataset.key = arc.key;

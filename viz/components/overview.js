@@ -226,7 +226,11 @@ class Overview {
     };
     this.pointer.onpointermove = this.pointer.onpointerdown = (event) => this.data && this.goTo(under(event));
     this.pointer.onpointerleave = () => this.goTo(null);
-    this.pointer.onclick = (event) => this.data && this.pick(under(event));
+    this.pointer.onclick = (event) => {
+      if (!this.data) return;
+      this.pick(under(event));
+      if (event.pointerType === "touch") this.goTo(null); // the larger map would hide its neighbours from the finger
+    };
     this.pointer.onblur = () => this.goTo(null);
     this.pointer.onfocus = () => this.pointer.matches(":focus-visible") && this.goTo(this.selected.value ?? [0, 0]);
     this.pointer.onkeydown = (event) => this.key(event);

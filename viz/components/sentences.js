@@ -1,6 +1,5 @@
 // What the strip says in words. The templates come from Python, translated.
 
-const MEAN = "mean";
 const LEAST = 0.005; // with two decimals, less says nothing
 const LISTED = 4; // tokens named in the sentence beside the switch
 
@@ -19,8 +18,9 @@ function captions(strip, { cell, row }) {
       const weight = strip.weight(head, cell.query, cell.key);
       return Number.isNaN(weight) ? "" : shown(weight);
     }
-    const [best] = ranked(row(head), 1);
-    return best ? `${shown(best.weight)} ${isolate(strip.data.tokens.labels[best.i])}` : "";
+    const weights = row(head);
+    const best = weights.reduce((most, weight, i) => (weight > (weights[most] ?? LEAST) ? i : most), -1);
+    return best < 0 ? "" : `${shown(weights[best])} ${isolate(strip.data.tokens.labels[best])}`;
   });
 }
 

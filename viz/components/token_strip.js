@@ -79,7 +79,8 @@ class Strip {
     if (this.data && this.data.layer !== data.layer) this.choices.heads = new Choice();
     this.data = data;
     this.maps = maps;
-    if (hasNewMaps) this.average();
+    if (hasNewMaps) this.layer = new LayerMaps(maps);
+    this.curve = bytesOf(data.curve);
     this.choices.pinned.fromPython(data.pinned);
     this.choices.heads.fromPython(data.heads);
     this.choices.direction.fromPython(data.direction);
@@ -90,39 +91,18 @@ class Strip {
     this.root.style.setProperty("--accent-ink", css(this.accent));
     this.palette = data.palette.map((colour) => visibleOn(rgbOf(colour, "#000"), this.theme.ground, this.theme.ink));
     if (hasNewTokens) this.pointing.forget();
+    this.painted = []; // theme, colours or tokens may have changed
     this.buildTurn();
     this.buildTokens();
     this.buildTiles();
     this.layout();
   }
 
-  average() {
-    const [heads, n] = this.maps.shape;
-    const { codes, top } = this.maps;
-    const mean = new Uint16Array(n * n);
-    for (let cell = 0; cell < n * n; cell += 1) {
-      let sum = 0;
-      let isMasked = false;
-      for (let head = 0; head < heads; head += 1) {
-        const code = codes[head * n * n + cell];
-        if (code > top) isMasked = true;
-        sum += code;
-      }
-      mean[cell] = isMasked ? top + 1 : Math.round(sum / heads);
-    }
-    this.mean = mean;
-  }
-
-  // NaN where the query may not look at the key.
   weight(head, query, key) {
-    const [, n] = this.maps.shape;
-    const cell = query * n + key;
-    const code = head === MEAN ? this.mean[cell] : this.maps.codes[head * n * n + cell];
-    return code > this.maps.top ? NaN : (code / this.maps.top) * this.maps.maximum;
+    return this.layer.weight(head, query, key);
   }
 
   shade(weight) {
-    this.curve ??= bytesOf(this.data.curve);
     return this.curve[Math.round(Math.min(1, weight / this.maps.maximum) * 254)] / 255;
   }
 
@@ -134,7 +114,6 @@ class Strip {
 
   buildTurn() {
     const { text } = this.data;
-    this.curve = undefined;
     this.turn.setAttribute("aria-label", text.direction);
     if (!this.turn.firstChild) {
       for (const direction of ["looks_at", "looked_at_by"]) {
@@ -191,10 +170,7 @@ class Strip {
       return;
     }
     const table = colourTable(this.data);
-    const image = (index) =>
-      index === MEAN
-        ? mapImage(this.mean, 0, n, this.maps.top, table, SHARPEST)
-        : mapImage(this.maps.codes, index * n * n, n, this.maps.top, table, SHARPEST);
+    const image = (index) => mapImage(...this.layer.codes(index), n, this.maps.top, table, SHARPEST);
     this.tiles.draw(this.indices.map(image), n);
   }
 
@@ -274,36 +250,42 @@ class Strip {
   paintTokens({ cell, heads, looks, source, weights }) {
     const other = cell ? (looks ? cell.key : cell.query) : null;
     this.buttons.forEach((button, i) => {
-      const [label, parts, number] = button.children;
       const here = weights.map((row) => row[i]);
       const isMasked = here.length > 0 && here.every(Number.isNaN);
-      button.classList.toggle("masked", isMasked);
-      button.classList.toggle("source", i === source);
-      button.classList.toggle("other", i === other);
-      button.classList.toggle("pinned", i === this.pinned);
-      button.setAttribute("aria-pressed", String(i === this.pinned));
+      const flags = { masked: isMasked, source: i === source, other: i === other, pinned: i === this.pinned };
       const best = isMasked || !here.length ? -1 : here.indexOf(Math.max(...here));
-      const isTinted = heads.length === 1 && best >= 0;
-      const ground = isTinted ? mix(this.theme.ground, this.colour(heads[0]), 0.9 * this.shade(here[0])) : null;
-      label.style.background = ground ? css(ground) : "";
-      label.style.color = ground ? css(inkOn(ground, this.theme.ink)) : "";
-      number.textContent = best >= 0 && here[best] >= LEAST ? shown(here[best]) : "";
-      if (heads.length === 1 || best < 0) {
-        parts.replaceChildren();
-        return;
-      }
-      parts.replaceChildren(
-        ...heads.map((head, k) => {
-          const bar = element("i");
-          bar.style.background = css(mix(this.theme.ground, this.colour(head), this.shade(here[k])));
-          return bar;
-        }),
-      );
-      if (!number.textContent) return;
-      const whose = element("b", "", heads[best] + 1);
-      whose.style.borderColor = css(this.colour(heads[best]));
-      number.append(whose);
+      const number = best >= 0 && here[best] >= LEAST ? shown(here[best]) : "";
+      const shades = best < 0 ? [] : here.map((weight) => this.shade(weight));
+      // Of 512 tokens most look as before: what is already there is left alone.
+      const looksLike = [heads, number, heads[best], Object.values(flags), shades].join();
+      if (this.painted[i] === looksLike) return;
+      this.painted[i] = looksLike;
+      for (const [name, isOn] of Object.entries(flags)) button.classList.toggle(name, isOn);
+      button.setAttribute("aria-pressed", String(flags.pinned));
+      this.paintToken(button, heads, shades, number, heads[best]);
     });
+  }
+
+  // One head tints the token itself; several stand as a bar of parts below it, and the number names its head.
+  paintToken(button, heads, shades, number, whose) {
+    const [label, parts, place] = button.children;
+    const isSeveral = heads.length > 1;
+    const tint = isSeveral || !shades.length ? null : mix(this.theme.ground, this.colour(heads[0]), 0.9 * shades[0]);
+    label.style.background = tint ? css(tint) : "";
+    label.style.color = tint ? css(inkOn(tint, this.theme.ink)) : "";
+    place.textContent = number;
+    const bars = isSeveral ? shades : [];
+    parts.replaceChildren(
+      ...bars.map((shade, k) => {
+        const bar = element("i");
+        bar.style.background = css(mix(this.theme.ground, this.colour(heads[k]), shade));
+        return bar;
+      }),
+    );
+    if (!isSeveral || !number) return;
+    const name = element("b", "", whose + 1);
+    name.style.borderColor = css(this.colour(whose));
+    place.append(name);
   }
 
   paintArcs({ cell, heads, pair, weights }) {

@@ -26,7 +26,7 @@ def ask(name, default):
 text = ask("text", "The teacher praised the students because they worked hard.")
 mask = ask("mask", "bidirectional")
 model_id = ask("model", "minilm")
-source = (model_id, text, mask)
+source = (model_id, text, mask, ask("repeat", 1))
 maps = trace(text, model_id, mask)
 tokens = maps.tokenized
 state = st.session_state
