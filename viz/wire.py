@@ -39,9 +39,10 @@ def encode(weights: Floats, allowed: npt.NDArray[np.bool_], *, bits: Literal[8, 
         raise ValueError(f"The largest weight of a map must be above 0, not {maximum}.")
     top = TOP[bits]
     visible = np.broadcast_to(allowed, weights.shape) & np.isfinite(weights)
-    scaled = np.clip(np.where(visible, weights, 0) * (top / maximum), 0, top)
-    codes = np.where(visible, np.rint(scaled), top + 1)
-    return codes.astype(np.uint8) if bits == 8 else codes.astype(np.uint16)
+    scaled = np.multiply(weights, top / maximum, dtype=np.float32)
+    np.rint(np.clip(scaled, 0, top, out=scaled), out=scaled)
+    scaled[~visible] = top + 1
+    return scaled.astype(np.uint8) if bits == 8 else scaled.astype(np.uint16)
 
 
 def coarsen(codes: Codes, step: int) -> Codes:
