@@ -1,0 +1,168 @@
+"""Which heads find what a pronoun stands for.
+
+For each head: how often, of the mentions that may be meant, the one whose head word gets most of the pronoun's weight
+is right (Clark et al. 2019, section 4.3: "antecedent selection", here with one pronoun a passage). Baselines know
+nothing of attention. The query control asks the same head from other words of the passage: a head that finds the right mention
+from there too looks at a topic and not at what the pronoun means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.arrows import NOWHERE
+from analysis.corpus import Passage
+from analysis.held_out import HeadIntervals, HeldOut, Hits, head_intervals, held_out
+from analysis.intervals import DRAWS, FEWEST_SENTENCES, groups_of, halves
+from analysis.scoring import Run
+
+Subset = Literal["all", "noun"]
+SUBSETS: tuple[Subset, ...] = ("all", "noun")
+
+
+@dataclass(frozen=True, eq=False)
+class CoreferenceScore:
+    """One subset of mentions, for every head.
+
+    Attributes:
+        subset: "all" mentions, or "noun": only mentions that are no pronouns may be chosen, and be right.
+        n: passages with a right and a wrong mention to choose from.
+        chance: what choosing blindly gets.
+        baselines: name → accuracy; "nearest subject" only where relations are known.
+        accuracy: (L, h), 0 to 1.
+        query_control: (L, h), the same asked from the other words, averaged within a passage; NaN without any.
+        held_out: with the best of the baselines, chosen as the head is.
+    """
+
+    subset: Subset
+    n: int
+    n_documents: int | None
+    unit: str
+    chance: float
+    baselines: dict[str, float]
+    accuracy: NDArray[np.float64]
+    query_control: NDArray[np.float64]
+    held_out: HeldOut | None
+    intervals: HeadIntervals | None
+    stable: bool
+    hits: Hits
+
+
+def score_coreference(run: Run, *, seed: int = 0, draws: int = DRAWS) -> tuple[CoreferenceScore, ...]:
+    """Scores the subsets that have a passage. Arguments as in `score_dependencies`."""
+    scores = (_score_subset(run, subset, seed, draws) for subset in SUBSETS)
+    return tuple(score for score in scores if score is not None)
+
+
+def nearest(passage: Passage, choices: Sequence[int]) -> int:
+    """The choice whose head word is the fewest words away, before or after; the earlier of two."""
+    return min(choices, key=lambda i: (abs(passage.candidates[i] - passage.pronoun), passage.candidates[i]))
+
+
+def first(passage: Passage, choices: Sequence[int]) -> int:
+    """The choice whose head word comes first in the passage."""
+    return min(choices, key=lambda i: passage.candidates[i])
+
+
+def same_word(passage: Passage, choices: Sequence[int]) -> int:
+    """The nearest choice that is the pronoun's own word, without regard to capitals; the nearest if there is none."""
+    word = passage.words[passage.pronoun].lower()
+    return nearest(passage, [i for i in choices if passage.words[passage.candidates[i]].lower() == word] or choices)
+
+
+def nearest_subject(passage: Passage, choices: Sequence[int]) -> int:
+    """The nearest choice that is a subject (nsubj and its subtypes); the nearest if there is none."""
+    deprels = passage.candidate_deprels or ("",) * len(passage.candidates)
+    return nearest(passage, [i for i in choices if deprels[i].partition(":")[0] == "nsubj"] or choices)
+
+
+BASELINES: dict[str, Callable[[Passage, Sequence[int]], int]] = {
+    "nearest": nearest,
+    "first": first,
+    "same word": same_word,
+    "nearest subject": nearest_subject,
+}
+
+
+def _score_subset(run: Run, subset: Subset, seed: int, draws: int) -> CoreferenceScore | None:
+    picks = run.choices.picks[subset]  # (Q, L, h)
+    starts = np.searchsorted(run.choices.passage, np.arange(len(run.passages)))
+    rows = {}  # passage → what may be chosen there
+    for i, passage in enumerate(run.passages):
+        seen = run.choices.visible[starts[i]]
+        within = range(len(passage.candidates)) if subset == "all" else passage.nouns or ()
+        choices = [j for j in within if seen[j]]
+        right = [passage.candidates[j] in passage.antecedents for j in choices]
+        if any(right) and not all(right):
+            rows[i] = choices
+    if not rows:
+        return None
+    kept = np.array(list(rows))
+    names = [name for name in BASELINES if name != "nearest subject" or _has_subjects(run, rows)]
+    is_right = _right_table(run.passages)  # (P, C)
+    guesses = np.array([[BASELINES[name](run.passages[i], rows[i]) for name in names] for i in rows])  # (n, K)
+    documents = [(p.place.file, p.doc) if p.doc is not None else None for p in run.passages]
+    groups, unit = groups_of(documents)
+    second = halves(groups, seed)
+    asked = picks[starts[kept]].astype(np.int64)  # (n, L, h); every passage here has something to choose
+    hits = Hits(
+        heads=is_right[kept[:, None, None], asked],
+        baselines=is_right[kept[:, None], guesses],
+        names=tuple(names),
+        example=kept,
+        group=groups[kept],
+        second_half=second[kept],
+    )
+    known = {documents[i] for i in rows}
+    return CoreferenceScore(
+        subset=subset,
+        n=hits.n,
+        n_documents=None if None in known else len(known),
+        unit=unit,
+        chance=float(np.mean([np.mean(is_right[i, choices]) for i, choices in rows.items()])),
+        baselines=dict(zip(names, hits.baseline_accuracy().tolist(), strict=True)),
+        accuracy=hits.accuracy(),
+        query_control=_query_control(run, picks, is_right, kept, starts),
+        held_out=held_out(hits, seed=seed, draws=draws),
+        intervals=head_intervals(hits, seed=seed, draws=draws),
+        stable=hits.n >= FEWEST_SENTENCES,
+        hits=hits,
+    )
+
+
+def _has_subjects(run: Run, rows: dict[int, list[int]]) -> bool:
+    return all(run.passages[i].candidate_deprels is not None for i in rows)
+
+
+def _right_table(passages: Sequence[Passage]) -> NDArray[np.bool_]:
+    """(P, C), whether each candidate is right, filled up with False."""
+    table = np.zeros((len(passages), max(len(p.candidates) for p in passages)), dtype=bool)
+    for i, passage in enumerate(passages):
+        table[i, : len(passage.candidates)] = np.isin(passage.candidates, passage.antecedents)
+    return table
+
+
+def _query_control(
+    run: Run,
+    picks: NDArray[np.int16],
+    is_right: NDArray[np.bool_],
+    kept: NDArray[np.int64],
+    starts: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """(L, h): mean over passages of the mean over their other asking words."""
+    passage = run.choices.passage
+    others = np.ones(len(passage), dtype=bool)
+    others[starts] = False  # the pronouns
+    others &= np.isin(passage, kept)
+    chosen = picks[others].astype(np.int64)  # (q, L, h)
+    if not len(chosen):
+        return np.full(picks.shape[1:], np.nan)
+    right = is_right[passage[others][:, None, None], chosen] & (chosen != NOWHERE)
+    _, index, counts = np.unique(passage[others], return_inverse=True, return_counts=True)
+    weights = 1 / counts[index] / len(counts)
+    return np.tensordot(weights, right, axes=1)

@@ -1,0 +1,232 @@
+"""Which heads follow which dependency relations.
+
+For each relation, direction and head: how often the head's heaviest arrow from a word goes to the right word, among all
+other words (Clark et al. 2019, section 4.2, but at the level of UD words). Two directions:
+    dep>head  asked from the dependent; right is its head. One question an arc.
+    head>dep  asked from the head; right is any of its dependents with that relation. One question a head.
+The baseline looks a fixed number of words ahead or back (Voita et al. 2019, section 5.2.1). Under a mask only questions
+whose right word can be seen are asked, and the baseline gets the same ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.arrows import Arrows
+from analysis.corpus import Sentence, relation
+from analysis.held_out import HeadIntervals, HeldOut, Hits, head_intervals, held_out
+from analysis.intervals import DRAWS, FEWEST_SENTENCES, groups_of, halves
+from analysis.scoring import Run
+
+Direction = Literal["dep>head", "head>dep"]
+DIRECTIONS: tuple[Direction, ...] = ("dep>head", "head>dep")
+OFFSETS = (-5, -4, -3, -2, -1, 1, 2, 3, 4, 5)  # notes/heads.md section 5
+
+
+@dataclass(frozen=True, eq=False)
+class RelationScore:
+    """One relation in one direction, for every head.
+
+    Attributes:
+        n: questions.
+        accuracy: (L, h), 0 to 1.
+        best_offset, offset_accuracy: the baseline chosen and scored on the whole corpus.
+        intervals: of every head; None below 30 questions.
+        arrow_share: (L, h), the share of all of a head's arrows that are such arcs.
+        stable: the corpus is large enough to name the best head.
+        hits: question by question.
+    """
+
+    relation: str
+    direction: Direction
+    n: int
+    n_sentences: int
+    accuracy: NDArray[np.float64]
+    best_offset: int
+    offset_accuracy: float
+    held_out: HeldOut | None
+    intervals: HeadIntervals | None
+    arrow_share: NDArray[np.float64]
+    stable: bool
+    hits: Hits
+
+
+@dataclass(frozen=True, eq=False)
+class DependencyScores:
+    """All relations with at least one question, the most frequent first, and what else the heads do.
+
+    Attributes:
+        unit: what intervals and halves keep together: "sentence" or "document".
+        n_arrows: words that were asked.
+        no_arc_share: (L, h), the share of a head's arrows between words that no arc links in either direction.
+        offset_share: (L, h, 10), the share that go to each of OFFSETS.
+    """
+
+    relations: tuple[RelationScore, ...]
+    unit: str
+    n_arrows: int
+    no_arc_share: NDArray[np.float64]
+    offset_share: NDArray[np.float64]
+
+    def of(self, relation: str, direction: Direction) -> RelationScore:
+        """One of them; KeyError when there is none."""
+        for each in self.relations:
+            if (each.relation, each.direction) == (relation, direction):
+                return each
+        raise KeyError((relation, direction))
+
+
+@dataclass(frozen=True, eq=False)
+class Arcs:
+    """All arcs of a corpus except roots, flat, in the order of the words (n arcs).
+
+    Attributes:
+        sentence: (n,).
+        dependent, head: (n,), index in the sentence.
+        relation: (n,), number in `names`.
+    """
+
+    sentence: NDArray[np.int64]
+    dependent: NDArray[np.int64]
+    head: NDArray[np.int64]
+    relation: NDArray[np.int64]
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, sentences: Sequence[Sentence]) -> Arcs:
+        """The arcs of `sentences`."""
+        names: dict[str, int] = {}
+        rows = [
+            (i, word, head, names.setdefault(relation(deprel), len(names)))
+            for i, sentence in enumerate(sentences)
+            for word, (head, deprel) in enumerate(zip(sentence.heads, sentence.deprels, strict=True))
+            if head >= 0
+        ]
+        sentence, dependent, head, kind = np.array(rows, dtype=np.int64).reshape(-1, 4).T
+        return cls(sentence, dependent, head, kind, tuple(names))
+
+
+@dataclass(frozen=True, eq=False)
+class Questions:
+    """All questions of one direction, with who answers them right.
+
+    Attributes:
+        relation: (n,), number in `Arcs.names`.
+        sentence, asking: (n,), the sentence and the word that is asked.
+        right: (n, L, h).
+        offset_right: (n, 10), for OFFSETS.
+    """
+
+    relation: NDArray[np.int64]
+    sentence: NDArray[np.int64]
+    asking: NDArray[np.int64]
+    right: NDArray[np.bool_]
+    offset_right: NDArray[np.bool_]
+
+
+def ask(arcs: Arcs, arrows: Arrows, direction: Direction) -> Questions:
+    """Compares every arrow with the arcs."""
+    asked, wanted = (arcs.dependent, arcs.head) if direction == "dep>head" else (arcs.head, arcs.dependent)
+    seen = _is_visible(arcs.sentence, asked, wanted, arrows)
+    sentence, asked, wanted, kind = (column[seen] for column in (arcs.sentence, asked, wanted, arcs.relation))
+    right = arrows.target[arrows.starts[sentence] + asked] == wanted[:, None, None]  # (n, L, h)
+    offset_right = (wanted - asked)[:, None] == np.array(OFFSETS)  # (n, 10)
+    if direction == "head>dep" and len(sentence):
+        # A head with two dependents of one relation is one question, and either is right.
+        order = np.lexsort((kind, asked, sentence))
+        key = np.stack([sentence, asked, kind])[:, order]
+        starts = np.flatnonzero(np.any(np.diff(key, axis=1, prepend=-1) != 0, axis=0))
+        right = np.logical_or.reduceat(right[order], starts, axis=0)
+        offset_right = np.logical_or.reduceat(offset_right[order], starts, axis=0)
+        sentence, asked, kind = key[:, starts]
+    return Questions(kind, sentence, asked, right, offset_right)
+
+
+def score_dependencies(run: Run, *, seed: int = 0, draws: int = DRAWS, by_document: bool = True) -> DependencyScores:
+    """Scores every relation and direction that has a question.
+
+    Args:
+        run: of `analysis.scoring.score`.
+        seed: of the halves and of the draws.
+        draws: of the bootstrap.
+        by_document: keep documents together where they are known; otherwise sentences.
+    """
+    documents = [(s.place.file, s.doc) if by_document and s.doc is not None else None for s in run.sentences]
+    groups, unit = groups_of(documents)
+    second = halves(groups, seed) if len(groups) else np.empty(0, dtype=bool)
+    arcs = Arcs.of(run.sentences)
+    asked = np.any(run.arrows.target >= 0, axis=(1, 2))
+    n_arrows = int(asked.sum())
+    scores = []
+    for direction in DIRECTIONS:
+        questions = ask(arcs, run.arrows, direction)
+        for number, name in enumerate(arcs.names):
+            rows = np.flatnonzero(questions.relation == number)
+            if len(rows):
+                sentence = questions.sentence[rows]
+                hits = Hits(
+                    heads=questions.right[rows],
+                    baselines=questions.offset_right[rows],
+                    names=tuple(f"{offset:+d}" for offset in OFFSETS),
+                    example=sentence,
+                    group=groups[sentence],
+                    second_half=second[sentence],
+                )
+                scores.append(_relation_score(name, direction, hits, n_arrows, seed, draws))
+    scores.sort(key=lambda each: (-each.n, each.relation, each.direction))
+    no_arc, offsets = _other_habits(run, asked)
+    return DependencyScores(tuple(scores), unit, n_arrows, no_arc, offsets)
+
+
+def _relation_score(name: str, direction: Direction, hits: Hits, n_arrows: int, seed: int, draws: int) -> RelationScore:
+    offsets = hits.baseline_accuracy()
+    best = int(offsets.argmax())
+    n_sentences = hits.n_examples
+    return RelationScore(
+        relation=name,
+        direction=direction,
+        n=hits.n,
+        n_sentences=n_sentences,
+        accuracy=hits.accuracy(),
+        best_offset=OFFSETS[best],
+        offset_accuracy=float(offsets[best]),
+        held_out=held_out(hits, seed=seed, draws=draws),
+        intervals=head_intervals(hits, seed=seed, draws=draws),
+        arrow_share=hits.heads.sum(axis=0) / max(1, n_arrows),
+        stable=n_sentences >= FEWEST_SENTENCES,
+        hits=hits,
+    )
+
+
+def _is_visible(
+    sentence: NDArray[np.int64], asked: NDArray[np.int64], wanted: NDArray[np.int64], arrows: Arrows
+) -> NDArray[np.bool_]:
+    out = np.ones(len(sentence), dtype=bool)
+    for i, (s, a, w) in enumerate(zip(sentence.tolist(), asked.tolist(), wanted.tolist(), strict=True)):
+        cells = arrows.visible[s]
+        if cells is not None:
+            out[i] = cells[a, w]
+    return out
+
+
+def _other_habits(run: Run, asked: NDArray[np.bool_]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """no_arc_share (L, h) and offset_share (L, h, 10) over the words that were asked."""
+    arrows = run.arrows
+    shape = (run.n_layers, run.n_heads)
+    if not asked.any():
+        return np.full(shape, np.nan), np.full((*shape, len(OFFSETS)), np.nan)
+    sizes = np.diff(arrows.starts)
+    start = np.repeat(arrows.starts[:-1], sizes)[asked]  # (T,)
+    word = np.flatnonzero(asked) - start  # index in its sentence
+    heads = np.concatenate([np.array(sentence.heads) for sentence in run.sentences])
+    target = arrows.target[asked].astype(np.int64)  # (T, L, h)
+    to_head = target == heads[asked][:, None, None]
+    to_dependent = heads[target + start[:, None, None]] == word[:, None, None]
+    distance = target - word[:, None, None]
+    offsets = np.stack([(distance == offset).mean(axis=0) for offset in OFFSETS], axis=-1)
+    return 1 - (to_head | to_dependent).mean(axis=0), offsets
