@@ -1,0 +1,228 @@
+"""Which heads do syntax, which coreference: `python -m analysis FILE... --model minilm --json OUT`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+
+from analysis.controls import CONTROLS
+from analysis.coreference import CoreferenceScore, score_coreference
+from analysis.corpus import Corpus, read_corpus
+from analysis.dependencies import DependencyScores, score_dependencies
+from analysis.held_out import HeldOut, head_name
+from analysis.intervals import FEWEST_ARCS, Interval
+from analysis.report import report
+from analysis.resume import Store
+from analysis.scoring import WRITINGS, Run, score
+from model import HeadworkError, load
+from model.catalogue import DEFAULT_MODEL
+from model.masks import parse_mask
+
+EXIT_OK, EXIT_INPUT, EXIT_MODEL, EXIT_OUTPUT = 0, 2, 3, 4
+EXIT_STOPPED = 130  # as a shell reports Ctrl-C
+SHOWN_PROBLEMS = 20
+
+_EPILOG = """\
+files    CoNLL-U (.conllu), or JSON lines with words, heads and deprels, or with words, pronoun, candidates, antecedents
+         (the fields are described in analysis/corpus.py); a broken line is reported and the rest is scored
+stopped  with --json, finished batches are kept beside OUT until OUT is written: the same command goes on there
+exit     0 done; 2 a file, the mask or an option is wrong; 3 the model can't be loaded; 4 a file can't be written;
+         130 stopped by hand
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command line. Returns the exit code."""
+    options = _parser().parse_args(arguments)
+    torch.set_num_threads(_threads())
+    try:
+        mask = parse_mask(options.mask)
+        restrict = None if options.restrict is None else parse_mask(options.restrict)
+        corpus = read_corpus(options.files)
+    except HeadworkError as error:
+        return _fail(error, EXIT_INPUT)
+    _print_problems(corpus)
+    try:
+        model = load(options.model, download=options.download)
+    except HeadworkError as error:
+        return _fail(error, EXIT_MODEL)
+    store = _store(options.resume, options.json)
+    progress = _Progress()
+    try:
+        run = score(
+            model,
+            corpus,
+            mask,
+            writing=options.words,
+            restrict=restrict,
+            control=options.control,
+            seed=options.seed,
+            progress=progress,
+            store=store,
+        )
+    except HeadworkError as error:
+        return _fail(error, EXIT_INPUT)
+    except OSError as error:
+        return _fail(f"{error.filename or 'A file'} can't be written: {error.strerror or error}.", EXIT_OUTPUT)
+    except KeyboardInterrupt:
+        hint = "" if store is None else " The same command goes on from here."
+        return _fail(f"stopped.{hint}", EXIT_STOPPED)
+    finally:
+        progress.end()
+    dependencies = score_dependencies(run, seed=options.seed)
+    coreference = score_coreference(run, seed=options.seed)
+    if options.json is not None:
+        result = report(run, corpus, seed=options.seed, dependencies=dependencies, coreference=coreference)
+        try:
+            _write(options.json, json.dumps(result, ensure_ascii=False, indent=1) + "\n")
+        except OSError as error:
+            return _fail(f"{options.json} can't be written: {error.strerror or error}.", EXIT_OUTPUT)
+        if store is not None:
+            store.remove()
+    print(summary(run, dependencies, coreference))
+    return EXIT_OK
+
+
+def summary(run: Run, dependencies: DependencyScores, coreference: Sequence[CoreferenceScore]) -> str:
+    """What is printed: a line for each relation from 30 arcs on."""
+    lines = [
+        f"model    {run.model_label}",
+        f"mask     {run.mask}" + (f", scored on what {run.restricted_to} shows" if run.restricted_to else ""),
+        f"corpus   {len(run.sentences)} sentences, {len(run.passages)} passages; {len(run.skipped)} skipped",
+    ]
+    shown = [each for each in dependencies.relations if each.n >= FEWEST_ARCS and each.held_out]
+    if shown:
+        lines += ["", f"{'relation':22} {'n':>6}  head        held-out accuracy     best offset  gain"]
+    for each in shown:
+        lines.append(f"{each.relation + ', ' + each.direction:22} {each.n:6}  {_result(each.held_out)}")
+    for score_ in coreference:
+        if score_.held_out is not None:
+            lines += ["", f"coreference, {score_.subset} mentions: n {score_.n}, chance {score_.chance:.1%}"]
+            lines.append(" " * 31 + _result(score_.held_out))
+            lines.append("  " + ", ".join(f"{name} {value:.1%}" for name, value in score_.baselines.items()))
+    return "\n".join(lines)
+
+
+def _result(result: HeldOut | None) -> str:
+    if result is None:
+        return ""
+    heads = " / ".join(dict.fromkeys(head_name(head) for head in result.heads))
+    baselines = " / ".join(dict.fromkeys(result.baselines))
+    return (
+        f"{heads:11} {result.accuracy:6.1%} {_bounds(result.interval):13} {result.baseline:6.1%} ({baselines})  "
+        f"{100 * result.gain:+.1f} {_bounds(result.gain_interval)}"
+    )
+
+
+def _bounds(bounds: Interval | None) -> str:
+    return "" if bounds is None else f"[{100 * bounds[0]:.1f}, {100 * bounds[1]:.1f}]"
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m analysis",
+        description="Scores every head of a model on dependency relations and on coreference.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="annotated text")
+    parser.add_argument("--model", default=DEFAULT_MODEL, help="which model (default: %(default)s)")
+    parser.add_argument("--mask", default="bidirectional", help="which mask (default: %(default)s)")
+    parser.add_argument(
+        "--restrict",
+        metavar="MASK",
+        help="let heads choose only among words that this mask shows too: with causal, a bidirectional model is scored "
+        "on the arcs that a causal one can be scored on",
+    )
+    parser.add_argument(
+        "--words",
+        choices=WRITINGS,
+        default="apart",
+        help="apart: a space between all words (do n't); written: the text as people write it (default: %(default)s)",
+    )
+    parser.add_argument("--control", choices=CONTROLS, help="run with [MASK] for every word, or with random weights")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="of the halves, the intervals and random weights (default: %(default)s)"
+    )
+    parser.add_argument("--json", type=Path, metavar="OUT", help="write every score to this file")
+    parser.add_argument(
+        "--resume",
+        type=Path,
+        metavar="FOLDER",
+        help="where finished batches are kept (default with --json: OUT.partial)",
+    )
+    parser.add_argument("--download", action="store_true", help="fetch the model from the hub if it isn't here yet")
+    return parser
+
+
+def _store(folder: Path | None, out: Path | None) -> Store | None:
+    if folder is None and out is not None:
+        folder = out.with_name(out.name + ".partial")
+    return None if folder is None else Store(folder)
+
+
+class _Progress:
+    """A bar on standard error: drawn over itself in a terminal, ten lines elsewhere."""
+
+    WIDTH = 30
+
+    def __init__(self) -> None:
+        self.start = time.monotonic()
+        self.shown = -1
+        self.is_terminal = sys.stderr.isatty()
+
+    def __call__(self, done: int, total: int) -> None:
+        steps = 1000 if self.is_terminal else 10
+        step = done * steps // total
+        if step == self.shown:
+            return
+        self.shown = step
+        seconds = time.monotonic() - self.start
+        filled = done * self.WIDTH // total
+        bar = "#" * filled + "." * (self.WIDTH - filled)
+        end = "" if self.is_terminal else "\n"
+        print(
+            f"{chr(13) if self.is_terminal else ''}[{bar}] {done} of {total}, {seconds:.0f} s", end=end, file=sys.stderr
+        )
+        sys.stderr.flush()
+
+    def end(self) -> None:
+        """Ends the line."""
+        if self.is_terminal and self.shown >= 0:
+            print(file=sys.stderr)
+
+
+def _print_problems(corpus: Corpus) -> None:
+    for problem in corpus.problems[:SHOWN_PROBLEMS]:
+        print(f"skipped: {problem}", file=sys.stderr)
+    if len(corpus.problems) > SHOWN_PROBLEMS:
+        print(f"skipped: {len(corpus.problems) - SHOWN_PROBLEMS} more (all are in the JSON)", file=sys.stderr)
+
+
+def _write(path: Path, text: str) -> None:
+    beside = path.with_name(path.name + ".part")
+    beside.write_text(text, encoding="utf-8")
+    os.replace(beside, path)
+
+
+def _threads() -> int:
+    try:
+        return max(1, int(os.environ.get("HEADWORK_THREADS", "1")))
+    except ValueError:
+        return 1
+
+
+def _fail(message: object, code: int) -> int:
+    print(f"error: {message}", file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

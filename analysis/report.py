@@ -1,0 +1,151 @@
+"""The result of a run as JSON: one place where the structure of `python -m analysis --json` is written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.controls import Control
+from analysis.coreference import CoreferenceScore, score_coreference
+from analysis.corpus import Corpus
+from analysis.dependencies import DependencyScores, RelationScore, score_dependencies
+from analysis.held_out import HeadIntervals, HeldOut, head_name
+from analysis.intervals import DRAWS, FEWEST_ARCS, FEWEST_SENTENCES, LEVEL, Interval
+from analysis.scoring import Run
+
+DIGITS = 4  # of a share: a hundredth of a percentage point
+
+
+def report(
+    run: Run,
+    corpus: Corpus,
+    *,
+    seed: int = 0,
+    draws: int = DRAWS,
+    dependencies: DependencyScores | None = None,
+    coreference: tuple[CoreferenceScore, ...] | None = None,
+) -> dict[str, Any]:
+    """Scores a run and lays the scores out for JSON. The same run and seed give the same bytes.
+
+    Args:
+        run: of `analysis.scoring.score`.
+        corpus: what was run.
+        seed: of the halves and the bootstrap.
+        draws: of the bootstrap.
+        dependencies: scores that are there already, made with the same seed and draws.
+        coreference: likewise.
+    """
+    if dependencies is None:
+        dependencies = score_dependencies(run, seed=seed, draws=draws)
+    if coreference is None:
+        coreference = score_coreference(run, seed=seed, draws=draws)
+    units = {"dependencies": dependencies.unit} if dependencies.relations else {}
+    units |= {"coreference": coreference[0].unit} if coreference else {}
+    return {
+        "provenance": provenance(run, corpus) | {"seed": seed, "draws": draws, "level": LEVEL, "unit": units},
+        "dependencies": [_relation(score) for score in dependencies.relations],
+        "other_arrows": {
+            "n": dependencies.n_arrows,
+            "no_arc": _grid(dependencies.no_arc_share),
+        },
+        "coreference": [_coreference(score) for score in coreference],
+        "skipped": {
+            "count": len(run.skipped),
+            "problems": [{"file": p.file, "line": p.line, "reason": p.reason} for p in run.skipped],
+        },
+    }
+
+
+def provenance(run: Run, corpus: Corpus) -> dict[str, Any]:
+    """What was run on what, and by which rules. Holds no date, so that the same run gives the same bytes."""
+    return {
+        "program": "headwork 0.1.0",
+        "model": {
+            "id": run.model_id,
+            "label": run.model_label,
+            "trained": run.trained,
+            "weights_sha256": run.sha256,
+            "layers": run.n_layers,
+            "heads": run.n_heads,
+        },
+        "mask": str(run.mask),
+        "restricted_to": None if run.restricted_to is None else str(run.restricted_to),
+        "words": run.writing,
+        "control": control_name(run.control, run.seed),
+        "files": [
+            {"name": s.file, "sha256": s.sha256, "sentences": s.n_sentences, "passages": s.n_passages}
+            for s in corpus.sources
+        ],
+        "n_sentences": len(run.sentences),
+        "n_passages": len(run.passages),
+        "fewest_arcs_for_an_interval": FEWEST_ARCS,
+        "fewest_sentences_for_stable": FEWEST_SENTENCES,
+    }
+
+
+def control_name(control: Control | None, seed: int) -> str | None:
+    """How a control is written down, with the seed of its weights where there is one."""
+    return f"untrained, seed {seed}" if control == "untrained" else control
+
+
+def _relation(score: RelationScore) -> dict[str, Any]:
+    return {
+        "relation": score.relation,
+        "direction": score.direction,
+        "n": score.n,
+        "n_sentences": score.n_sentences,
+        "accuracy": _grid(score.accuracy),
+        "offset": {"best": score.best_offset, "accuracy": _number(score.offset_accuracy)},
+        "held_out": _held_out(score.held_out),
+        "ties": _ties(score.intervals),
+        "stable": score.stable,
+        "share_of_arrows": _grid(score.arrow_share),
+    }
+
+
+def _coreference(score: CoreferenceScore) -> dict[str, Any]:
+    return {
+        "subset": score.subset,
+        "n": score.n,
+        "n_documents": score.n_documents,
+        "accuracy": _grid(score.accuracy),
+        "chance": _number(score.chance),
+        "baselines": {name: _number(value) for name, value in score.baselines.items()},
+        "held_out": _held_out(score.held_out),
+        "ties": _ties(score.intervals),
+        "stable": score.stable,
+        "query_control": _grid(score.query_control),
+    }
+
+
+def _held_out(result: HeldOut | None) -> dict[str, Any] | None:
+    if result is None:
+        return None
+    return {
+        "heads": [head_name(head) for head in result.heads],
+        "baselines": list(result.baselines),
+        "accuracy": _number(result.accuracy),
+        "interval": _interval(result.interval),
+        "baseline": _number(result.baseline),
+        "gain": _number(result.gain),
+        "gain_interval": _interval(result.gain_interval),
+    }
+
+
+def _ties(intervals: HeadIntervals | None) -> list[str] | None:
+    return None if intervals is None else [head_name(head) for head in intervals.ties]
+
+
+def _interval(bounds: Interval | None) -> list[float | None] | None:
+    return None if bounds is None else [_number(bound) for bound in bounds]
+
+
+def _grid(values: NDArray[np.float64]) -> list[list[float | None]]:
+    return [[_number(value) for value in row] for row in values.tolist()]
+
+
+def _number(value: float) -> float | None:
+    """Rounded; None for NaN, which JSON has no word for."""
+    return None if np.isnan(value) else round(float(value), DIGITS) + 0.0  # −0.0 becomes 0.0
