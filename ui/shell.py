@@ -25,7 +25,10 @@ _routed: ContextVar[bool] = ContextVar("routed", default=False)
 
 def build_pages() -> list[st.Page]:
     """All pages, in the order of the menu. Absolute paths, so that the app runs from any folder."""
-    return [st.Page(ROOT / "pages" / "attention.py", title=_("Attention"), default=True)]
+    return [
+        st.Page(ROOT / "pages" / "attention.py", title=_("Attention"), default=True),
+        st.Page(ROOT / "pages" / "masks.py", title=_("Masks")),
+    ]
 
 
 def run_app() -> None:

@@ -1,0 +1,125 @@
+"""Which mask the sidebar's mask is compared with, and how masks are called on screen. The link keeps it as `with=`."""
+
+import streamlit as st
+
+from model import AttentionTrace, HeadworkError, Mask, parse_mask
+from ui import links, mask_grid
+from ui.languages import _
+
+KINDS = {
+    "causal": "causal",
+    "bidirectional": "bidirectional",
+    "window": "window",
+    "prefix": "prefix",
+    "drawn": "drawn by hand",
+}
+SIZES = {"window": 2, "prefix": 4}  # at first
+MOST = 511
+DEFAULT = Mask.causal()
+
+
+def name(mask: Mask) -> str:
+    """A mask in a word or two: "causal", "window 2"."""
+    parts = [_("causal")] if mask.is_causal else []
+    if mask.window_size is not None:
+        parts.append(_("window {n}").format(n=mask.window_size))
+    if mask.prefix_length is not None:
+        parts.append(_("prefix {n}").format(n=mask.prefix_length))
+    if mask.drawn is not None:
+        parts.append(_("drawn"))
+    if mask.padded_length is not None:
+        parts.append(_("padding"))
+    return " + ".join(parts) or _("bidirectional")
+
+
+def make(kind: str, size: int, n_tokens: int) -> Mask:
+    """A mask from its kind, its number and the number of tokens.
+
+    Raises:
+        HeadworkError: a sentence too long to draw for.
+    """
+    if kind == "drawn":
+        if n_tokens > mask_grid.MOST_DRAWN:
+            raise too_long(n_tokens)
+        return mask_grid.drawn(n_tokens)
+    if kind == "window":
+        return Mask.window(size)
+    if kind == "prefix":
+        return Mask.prefix(size)
+    return Mask(is_causal=kind == "causal")
+
+
+def too_long(n_tokens: int) -> HeadworkError:
+    """The error for a sentence that no mask can be drawn for."""
+    return HeadworkError(
+        "A mask can be drawn for up to {most} tokens; this sentence has {n}. Shorten it, or choose another mask.",
+        most=mask_grid.MOST_DRAWN,
+        n=n_tokens,
+    )
+
+
+def query_row(trace: AttentionTrace, key: str) -> int:
+    """One token as the query whose row is looked at; the middle one at first."""
+    tokens = trace.tokens
+    chosen = st.selectbox(
+        _("Query (row)"),
+        range(len(tokens)),
+        index=len(tokens) // 2,
+        format_func=lambda i: f"{i + 1}: {tokens[i]}",
+        key=key,
+        width=170,
+    )
+    return int(chosen or 0)
+
+
+def second_mask(first: AttentionTrace) -> Mask:
+    """Draws the choice of the mask to compare with. A sentence padded by the first mask is padded by the second too."""
+    if "with_kind" not in st.session_state:
+        _unfold(links.read("with", parse_mask, DEFAULT))
+    st.markdown(_("Compare **{mask}** with").format(mask=name(first.mask)), width="content")
+    kind = st.selectbox(
+        _("Compare with"),
+        list(KINDS),
+        key="with_kind",
+        format_func=lambda kind: _(KINDS[kind]),
+        on_change=lambda: st.session_state.update(shown_kind=st.session_state["with_kind"]),
+        persist_state="session",
+        label_visibility="collapsed",
+        width=170,
+    )
+    size = _size(kind) if kind in SIZES else 0
+    chosen = make(kind, size, first.n_tokens)
+    links.write("with", str(chosen), str(DEFAULT))
+    padded = first.mask.padded_length
+    return chosen if padded is None else chosen & Mask.padding(padded)
+
+
+def use(mask: Mask) -> None:
+    """Makes `mask` the one to compare with; for a button's `on_click`."""
+    _unfold(mask)
+
+
+def _size(kind: str) -> int:
+    key = f"with_{kind}"
+    st.session_state.setdefault(key, SIZES[kind])
+    label = _("Tokens to each side") if kind == "window" else _("Tokens in the prefix")
+    shown = st.number_input(label, 0, MOST, key=key, persist_state="session", label_visibility="collapsed", width=110)
+    st.markdown(label.lower(), width="content")
+    return int(shown)
+
+
+def _unfold(mask: Mask) -> None:
+    """Sets the widgets to a mask; one that they can't express becomes the default."""
+    kind, size = "causal", None
+    if mask.drawn is not None:
+        kind = "drawn"
+        mask_grid.keep(mask)
+    elif mask.window_size is not None and not mask.is_causal:
+        kind, size = "window", mask.window_size
+    elif mask.prefix_length is not None:
+        kind, size = "prefix", mask.prefix_length
+    elif not mask.is_causal:
+        kind = "bidirectional"
+    st.session_state["with_kind"] = kind
+    if size is not None:
+        st.session_state[f"with_{kind}"] = min(size, MOST)

@@ -1,0 +1,142 @@
+"""The tab "Who may look at whom": a gallery of masks, one of them as matrix, reach and graph, and one to draw."""
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import streamlit as st
+
+from analysis.mask_conventions import CONVENTIONS
+from analysis.masking import empty_rows, layers_needed, reach
+from model import AttentionTrace, HeadworkError
+from ui import mask_choice, mask_grid
+from ui.languages import _, explain, plain
+from ui.mask_choice import KINDS, MOST, SIZES, query_row
+from ui.remarks import CHART
+from viz.mask_figures import mask_matrix
+from viz.mask_flow import flow_graph, gallery, reach_map
+
+SHOWN = ("bidirectional", "causal", "window", "prefix", "padding", "drawn")
+FIRST_SIZES = {**SIZES, "padding": 3}
+MOST_LAYERS = 12
+
+Bools = npt.NDArray[np.bool_]
+
+
+def who_may_look(trace: AttentionTrace) -> None:
+    """The gallery, and below it the mask that is picked in it."""
+    n = trace.n_tokens
+    place = st.container(horizontal=True, vertical_alignment="bottom")
+    kind = _kind(place)
+    size = 0
+    if kind in FIRST_SIZES:
+        most = n - 1 if kind == "padding" else MOST
+        label = {"window": _("each side"), "prefix": _("prefix"), "padding": _("[PAD] tokens")}[kind]
+        size = int(place.number_input(label, 0, most, min(FIRST_SIZES[kind], most), key=f"shown_{kind}", width=130))
+    n_layers = int(place.number_input(_("Layers"), 1, MOST_LAYERS, 3, key="deep", width=110))
+    with place:
+        query = query_row(trace, "asks")
+
+    sizes = {**FIRST_SIZES, kind: size}
+    masks = {one: allowed for one in SHOWN if (allowed := _allowed(one, sizes.get(one, 0), n)) is not None}
+    named = [(_(KINDS.get(one, one)), allowed) for one, allowed in masks.items()]
+    selected = list(masks).index(kind) if kind in masks else None
+    st.plotly_chart(gallery(named, selected=selected), key="gallery", config=CHART)
+    if kind in masks:
+        _flow(masks[kind], trace, kind, query, n_layers)
+        st.markdown(plain(_in_words(masks[kind], trace, kind, size, n_layers)))
+    else:
+        st.info(explain(mask_choice.too_long(n)))
+    _libraries()
+
+
+def _kind(place: st.delta_generator.DeltaGenerator) -> str:
+    if st.session_state.get("shown_kind") not in SHOWN:
+        st.session_state["shown_kind"] = st.session_state.get("with_kind", "causal")
+    kind = place.segmented_control(
+        _("Mask"),
+        SHOWN,
+        required=True,
+        key="shown_kind",
+        format_func=lambda one: _(KINDS.get(str(one), str(one))),
+        wrap=True,
+    )
+    return str(kind)
+
+
+def _allowed(kind: str, size: int, n: int) -> Bools | None:
+    """A mask of the gallery as a matrix; None where it can't be drawn for so many tokens."""
+    if kind == "padding":
+        return np.tile(np.arange(n) < n - size, (n, 1))
+    try:
+        allowed: Bools = mask_choice.make(kind, size, n).allowed(n).numpy()
+    except HeadworkError:
+        return None
+    return allowed
+
+
+def _flow(allowed: Bools, trace: AttentionTrace, kind: str, query: int, n_layers: int) -> None:
+    """One mask as a 0/1 matrix (or the grid to draw in), as what is known after some layers, and as a graph."""
+    needed = layers_needed(allowed, n_layers)
+    title = _("known after {n} layers").format(n=n_layers)
+    known = reach_map(needed, trace.tokens, title=title, n_layers=n_layers, query=query, height=350, t=_)
+    title = _("what can reach “{token}”").format(token=trace.tokens[query])
+    graph = flow_graph(allowed, trace.tokens, title=title, query=query, n_layers=n_layers, height=350, t=_)
+    if kind == "drawn":
+        left, right = st.columns([7, 4], gap="small")
+        with left.container(border=True):
+            _draw(trace)
+        right.plotly_chart(graph, key="graph", config=CHART)
+        right.plotly_chart(known, key="known", config=CHART)
+        return
+    left, middle, right = st.columns([3, 3, 4.4], gap="small")
+    matrix = mask_matrix(allowed, trace.tokens, title=_("one layer: 1 = may look"), query=query, height=350, t=_)
+    left.plotly_chart(matrix, key="matrix", config=CHART)
+    middle.plotly_chart(known, key="known", config=CHART)
+    right.plotly_chart(graph, key="graph", config=CHART)
+
+
+def _draw(trace: AttentionTrace) -> None:
+    mask_grid.mask_grid(trace.tokens, key="grid")
+    if st.session_state["with_kind"] == "drawn":
+        st.markdown(_("The maps at the top follow what you draw."))
+    else:
+        drawn = mask_grid.drawn(trace.n_tokens)
+        st.button(_("Compare with this mask"), on_click=mask_choice.use, args=(drawn,), type="primary")
+
+
+def _in_words(allowed: Bools, trace: AttentionTrace, kind: str, size: int, n_layers: int) -> str:
+    back, ahead = reach(layers_needed(allowed, n_layers))
+    said = _("After {n} layers information has come from at most {back} tokens back and {ahead} ahead.").format(
+        n=n_layers, back=back, ahead=ahead
+    )
+    if kind == "window":
+        said += " " + _("A window of {w} reaches {n} × {w} = {product} tokens, where the sentence has as many.").format(
+            w=size, n=n_layers, product=n_layers * size
+        )
+    if kind == "padding":
+        said += " " + _("[PAD] may look, but nobody looks at it: its rows don't matter.")
+    if empty := empty_rows(allowed):
+        names = ", ".join(trace.tokens[row] for row in empty[:6]) + (" …" if len(empty) > 6 else "")
+        said += " " + _("Rows that see nothing: {n} ({names}). Their weights and head outputs are 0, not NaN.").format(
+            n=len(empty), names=names
+        )
+    return said
+
+
+def _libraries() -> None:
+    st.markdown("**" + _("The same mask elsewhere: does True mean “may look” or “hidden”?") + "**")
+    table = {
+        _("library and argument"): [line.library for line in CONVENTIONS],
+        _("made from allowed (True = may look)"): [line.code for line in CONVENTIONS],
+        _("may look"): [line.visible for line in CONVENTIONS],
+        _("hidden"): [line.hidden for line in CONVENTIONS],
+        _("a row that sees nothing"): [_(line.empty_row) for line in CONVENTIONS],
+        _("known from"): [_("a test of this app") if line.source == "test" else line.source for line in CONVENTIONS],
+    }
+    st.dataframe(pd.DataFrame(table), hide_index=True, height="content")
+    st.markdown(
+        _(
+            "A trap: BERT in transformers (eager) adds a boolean (B, 1, N, N) mask to the scores as 0 and 1, "
+            "and so hides nothing. Make it float."
+        )
+    )

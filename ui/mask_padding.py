@@ -1,0 +1,90 @@
+"""The tab "Padding": two sentences as one batch, what [PAD] takes, and which mask keeps it out."""
+
+import pandas as pd
+import streamlit as st
+
+from analysis.mask_runs import CASES, PaddedBatch
+from model import AttentionTrace, HeadworkError
+from ui.languages import _, explain
+from ui.mask_lab import padded_of
+from ui.mask_picture import amount
+from ui.remarks import CHART
+from viz.mask_figures import weight_map
+
+CASE_NAMES = dict(zip(CASES, ("none", "causal", "padding", "causal + padding"), strict=True))
+
+
+def padding(trace: AttentionTrace, layer: int, head: int) -> None:
+    """The controls of the batch and what they change."""
+    typed, base_place, side_place = st.columns([4, 3, 3], gap="small", vertical_alignment="bottom")
+    other = typed.text_input(_("Second sentence of the batch"), _("The cat sat."), key="other", max_chars=1500)
+    base = base_place.segmented_control(
+        _("Look"), ["bidirectional", "causal"], default="bidirectional", required=True, key="pad_base", format_func=_
+    )
+    side = side_place.segmented_control(
+        _("[PAD] stands on the"),
+        ["right", "left"],
+        default="right",
+        required=True,
+        key="pad_side",
+        format_func=_,
+        help=_(
+            "Right: as in BERT. Left: as batches for a decoder that generates; positions count from the first word."
+        ),
+    )
+    try:
+        batch = padded_of(trace, other, layer, "left" if side == "left" else "right")
+    except HeadworkError as error:
+        st.info(explain(error))
+        return
+    without, with_ = CASES.index(str(base)), CASES.index("padding" if base == "bidirectional" else "causal+padding")
+    left, middle, right = st.columns([3.4, 3.4, 4.2], gap="small")
+    for place, case, title in ((left, without, _("no padding mask")), (middle, with_, _("padding mask"))):
+        if base == "causal":
+            title = f"{_('causal')}, {title}"
+        attention, allowed = batch.attention[case, head], batch.allowed[case]
+        figure = weight_map(attention, allowed, batch.labels, title=title, height=350, t=_)
+        place.plotly_chart(figure, key=f"padded {place is middle}", config=CHART)
+    with right:
+        _numbers(batch, layer, head, with_)
+    st.markdown(_difference(batch, str(side)))
+
+
+def _numbers(batch: PaddedBatch, layer: int, head: int, with_mask: int) -> None:
+    n_padding = int(batch.is_padding.sum())
+    st.markdown(
+        _("The {which} sentence is shorter: {real} tokens and {pad} [PAD]. Its real queries, head {name}:").format(
+            which=_("second") if batch.is_second else _("first"),
+            real=len(batch.order) - n_padding,
+            pad=n_padding,
+            name=f"{layer + 1}-{head + 1}",
+        )
+    )
+    columns = {
+        _("mask"): [_(CASE_NAMES[case]) for case in CASES],
+        _("weight on [PAD]"): [f"{share:.0%}" for share in batch.pad_share[:, layer, head]],
+        _("outputs move"): [amount(moved) for moved in batch.moved[:, -1]],
+    }
+    st.dataframe(pd.DataFrame(columns), hide_index=True)
+    st.markdown(
+        _(
+            "Outputs move: ‖Δx‖ / ‖x‖ after the last layer, the largest of any real token, against it run alone. "
+            "[PAD] rows hold numbers too, but with the padding mask no row reads them: put another word in their "
+            "place and the real tokens move by {refilled}."
+        ).format(refilled=amount(float(batch.refilled[with_mask])))
+    )
+
+
+def _difference(batch: PaddedBatch, side: str) -> str:
+    said = _(
+        "**A causal mask is not a padding mask.** Causal hides what comes later, whatever it is; "
+        "padding hides [PAD], wherever it stands."
+    )
+    if side == "right":
+        return f"{said} " + _(
+            "On the right, [PAD] is every real token's future, so causal alone hides it too. Put it on the left."
+        )
+    share = float(batch.pad_share[CASES.index("causal")].max())
+    return f"{said} " + _("On the left, causal alone leaves up to {share:.0%} of a head's weight on [PAD].").format(
+        share=share
+    )

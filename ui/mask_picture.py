@@ -1,0 +1,176 @@
+"""The mask lab's first picture: two masks on the same sentence and weights, and the signed difference."""
+
+import numpy as np
+import streamlit as st
+
+from analysis.masking import cut_and_rescale, hides_only, largest, split_difference, weight_hidden, weight_moved
+from model import AttentionTrace
+from ui import links
+from ui.languages import _, plain
+from ui.loading import load_model
+from ui.mask_choice import name
+from ui.mask_lab import scores_of
+from ui.remarks import CHART, scientific
+from viz.heatmaps import layer_grid
+from viz.mask_effects import difference_grid, entitle
+from viz.mask_figures import difference_map, weight_map
+
+GRID_HEIGHT = 335
+VIEWS = {"one": "one head", "all": "all heads", "split": "difference, split"}
+
+
+def how_to_read() -> None:
+    """The explanation behind the picture."""
+    st.markdown(
+        _(
+            "- **Left**: the mask of the sidebar. **Middle**: the mask to compare with. **Right**: middle minus left.\n"
+            "- A **row** is a token as the *query*: it looks. A **column** is a token as the *key*: it is looked at.\n"
+            "- All weights are coloured from 0 to 1. Orange: more weight under the second mask; purple: less.\n"
+            "- **Hatched grey** cells are masked: that query may not look at that key. This is not a weight of 0.\n"
+            "- *Cut and rescale*: what the mask does to the same input. *Changed input*: the layers below saw another "
+            "mask, so this layer reads other states. In layer 1 this part is 0.\n"
+            "- A row that may look at nothing has weights 0 and output 0."
+        )
+    )
+
+
+def honest(first: AttentionTrace, second: AttentionTrace) -> None:
+    """Says once what these maps are not: a model's habit under a mask that it wasn't trained with."""
+    entry = load_model(first.model_id).entry
+    is_decoder = entry is not None and entry.trained_mask == "causal"
+    others = [
+        name(mask)
+        for mask in dict.fromkeys((first.mask, second.mask))
+        if (mask.is_causal, mask.window_size, mask.prefix_length, mask.drawn) != (is_decoder, None, None, None)
+    ]
+    if not first.trained:
+        _caution(_("Untrained model: its weights are random. What a mask does to them is exact all the same."))
+    elif others:
+        trained = _("causal") if is_decoder else _("bidirectional")
+        said = _(
+            "{mask}: outside this model's training, which was {trained}. This shows what the mask does, {not_what}."
+        )
+        hides_later = any(mask.hides_later_tokens for mask in (first.mask, second.mask)) and not is_decoder
+        not_what = (
+            _("not how a trained decoder attends") if hides_later else _("not how a model trained with it attends")
+        )
+        _caution(said.format(mask=", ".join(others), trained=trained, not_what=not_what))
+    if first.mask == second.mask:
+        st.info(_("Both masks are the same, so nothing changes. Choose another one to compare with."))
+
+
+def view() -> str:
+    """What the picture shows; the link keeps it as `view=`."""
+    if "view" not in st.session_state:
+        asked = st.query_params.get("view", "one")
+        st.session_state["view"] = asked if asked in VIEWS else "one"
+    chosen = st.segmented_control(
+        _("Show"),
+        list(VIEWS),
+        required=True,
+        key="view",
+        format_func=lambda key: _(VIEWS[key]),
+        label_visibility="collapsed",
+        persist_state="session",
+    )
+    links.write("view", str(chosen), "one")
+    return str(chosen)
+
+
+def one_head(first: AttentionTrace, second: AttentionTrace, layer: int, head: int) -> None:
+    """One head under both masks, and the second minus the first."""
+    difference = second.attention[layer, head] - first.attention[layer, head]
+    left, middle, right = st.columns(3, gap="small")
+    for place, trace, key in ((left, first, "first"), (middle, second, "second")):
+        attention, title = trace.attention[layer, head], name(trace.mask)
+        figure = weight_map(attention, trace.allowed, trace.tokens, title=title, says_masked=True, t=_)
+        place.plotly_chart(figure, key=key, config=CHART)
+    figure = difference_map(
+        difference,
+        first.tokens,
+        title=_("change"),
+        limit=largest(difference),
+        hidden=~(first.allowed | second.allowed),
+        t=_,
+    )
+    right.plotly_chart(figure, key="difference", config=CHART)
+    _say_hidden(first, second, layer, head)
+
+
+def all_heads(first: AttentionTrace, second: AttentionTrace, layer: int, head: int) -> None:
+    """All heads of the layer under both masks, and the differences on one scale."""
+    left, middle, right = st.columns(3, gap="small")
+    for place, trace, key in ((left, first, "first_grid"), (middle, second, "second_grid")):
+        attention = trace.attention[layer]
+        figure = layer_grid(attention, trace.allowed, trace.tokens, layer=layer, selected=head, height=GRID_HEIGHT, t=_)
+        place.plotly_chart(entitle(figure, name(trace.mask)), key=key, config=CHART)
+    difference = second.attention[layer] - first.attention[layer]
+    limit = largest(difference)
+    figure = difference_grid(difference, first.tokens, layer=layer, limit=limit, selected=head, height=GRID_HEIGHT, t=_)
+    title = _("change, {low} to {high}").format(low=f"−{limit:.2f}", high=f"+{limit:.2f}")
+    right.plotly_chart(entitle(figure, title), key="difference_grid", config=CHART)
+    moved = weight_moved(difference)
+    most, least = int(moved.argmax()), int(moved.argmin())
+    said = _("Share of a row's weight that moves to other keys, mean over queries: ") + _(
+        "most in head {most} ({high:.0%}), least in {least} ({low:.0%})."
+    )
+    names = {"most": f"{layer + 1}-{most + 1}", "least": f"{layer + 1}-{least + 1}"}
+    st.markdown(plain(said.format(**names, high=moved[most], low=moved[least])))
+
+
+def split(first: AttentionTrace, second: AttentionTrace, layer: int, head: int) -> None:
+    """The difference as the sum of two parts: what the mask does to the same input, and what a changed input does."""
+    parts = split_difference(
+        first.attention[layer, head],
+        second.attention[layer, head],
+        scores_of(first, layer).scores[head],
+        second.allowed,
+    )
+    limit = max(largest(parts.difference), largest(parts.by_mask), largest(parts.by_input))
+    hidden = ~(first.allowed | second.allowed)
+    only_hides = hides_only(second.allowed, first.allowed)
+    titles = (_("change"), "= " + (_("cut and rescale") if only_hides else _("other mask")), "+ " + _("changed input"))
+    values = (parts.difference, parts.by_mask, parts.by_input)
+    for place, title, value in zip(st.columns(3, gap="small"), titles, values, strict=True):
+        figure = difference_map(value, first.tokens, title=title, limit=limit, hidden=hidden, t=_)
+        place.plotly_chart(figure, key=f"split {title}", config=CHART)
+    said = _(
+        "Layer {layer}: changed input moves a weight by at most {input}; "
+        "the two parts add up to the change (error {error})."
+    ).format(layer=layer + 1, input=amount(largest(parts.by_input)), error=scientific(parts.max_error))
+    if only_hides:
+        error = largest(cut_and_rescale(first.attention[0], second.allowed) - second.attention[0])
+        said += " " + _(
+            "In layer 1 both runs read the same input, so a {second} row is the {first} row with the hidden keys "
+            "cut off and the rest rescaled: largest error over all heads {error}."
+        ).format(second=name(second.mask), first=name(first.mask), error=scientific(error))
+    else:
+        said += " " + _("This mask also allows what the other hides, so it is more than a cut.")
+    st.markdown(plain(said))
+
+
+def amount(value: float) -> str:
+    """A change of weight: two decimals, or what rounding leaves (3e-7)."""
+    return f"{value:.2f}" if value >= 0.005 else scientific(value)
+
+
+def _say_hidden(first: AttentionTrace, second: AttentionTrace, layer: int, head: int) -> None:
+    difference = second.attention[layer, head] - first.attention[layer, head]
+    query, key = np.unravel_index(np.abs(difference).argmax(), difference.shape)
+    said = _(
+        "Head {name}: {first} puts {share:.0%} of its weight on keys that {second} hides (mean over queries). "
+        "Largest change: {change} for query “{query}”, key “{key}”."
+    ).format(
+        name=f"{layer + 1}-{head + 1}",
+        first=name(first.mask),
+        second=name(second.mask),
+        share=float(weight_hidden(first.attention[layer, head], second.allowed).mean()),
+        change=f"{difference[query, key]:+.2f}",
+        query=first.tokens[query],
+        key=first.tokens[key],
+    )
+    st.markdown(plain(said))
+
+
+def _caution(sentence: str) -> None:
+    st.markdown(f":primary[**▲**] {plain(sentence)}")

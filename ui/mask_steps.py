@@ -1,0 +1,116 @@
+"""The tab "Before the softmax": S, M, S + M and the softmax of one head, and the wrong order beside the right one."""
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import streamlit as st
+
+from analysis.masking import additive, masked_softmax, zero_after_softmax
+from model import AttentionTrace
+from ui.languages import _, plain
+from ui.mask_choice import name, query_row
+from ui.mask_lab import scores_of
+from ui.remarks import CHART
+from viz.mask_effects import row_sums
+from viz.mask_figures import mask_matrix, score_map, weight_map
+
+SMALL = 300  # pixels: four maps in a row
+WRONG = 330
+
+
+def steps(trace: AttentionTrace, layer: int, head: int) -> None:
+    """One head under the trace's mask, step by step."""
+    allowed, labels = trace.allowed, trace.tokens
+    scores = scores_of(trace, layer).scores[head].astype(float)
+    right, wrong = masked_softmax(scores, allowed), zero_after_softmax(scores, allowed)
+    place, say = st.columns([2, 7], gap="small", vertical_alignment="bottom")
+    with place:
+        query = query_row(trace, "query")
+    say.markdown(
+        _(
+            "Head {name}, mask {mask}: M is added to the scores **before** the softmax. exp(−∞) = 0, "
+            "so a hidden key gets weight 0 and has no part in the row's sum."
+        ).format(name=f"{layer + 1}-{head + 1}", mask=name(trace.mask))
+    )
+    _matrices(scores, right, allowed, labels, query)
+    st.markdown("**" + _("The wrong order: softmax first, then 0 where the mask forbids") + "**")
+    table, map_place, sum_place = st.columns([5, 3.2, 3.2], gap="small")
+    table.dataframe(
+        in_numbers(scores[query], allowed[query], right[query], wrong[query], labels), hide_index=True, height=WRONG
+    )
+    title = _("wrong: softmax(S), then 0")
+    figure = weight_map(wrong, allowed, labels, title=title, query=query, height=WRONG, t=_)
+    map_place.plotly_chart(figure, key="wrong", config=CHART)
+    sums = wrong.sum(axis=-1)
+    figure = row_sums(sums, labels, title=_("wrong: row sums"), query=query, height=WRONG, t=_)
+    sum_place.plotly_chart(figure, key="sums", config=CHART)
+    st.markdown(plain(_verdict(right, sums, allowed, labels, query)))
+
+
+def _matrices(
+    scores: npt.NDArray[np.float64],
+    right: npt.NDArray[np.float64],
+    allowed: npt.NDArray[np.bool_],
+    labels: tuple[str, ...],
+    query: int,
+) -> None:
+    limits = (float(scores.min()), float(scores.max()))
+    all_seen = np.ones_like(allowed)
+    title = _("M: 0, hatched −∞")
+    figures = (
+        score_map(scores, all_seen, labels, title="S = QKᵀ / √d_k", limits=limits, query=query, height=SMALL, t=_),
+        mask_matrix(allowed, labels, title=title, words=("0", "−∞"), query=query, height=SMALL, t=_),
+        score_map(scores, allowed, labels, title="S + M", limits=limits, query=query, height=SMALL, t=_),
+        weight_map(right, allowed, labels, title="softmax(S + M)", query=query, height=SMALL, t=_),
+    )
+    for i, (place, figure) in enumerate(zip(st.columns(4, gap="small"), figures, strict=True)):
+        place.plotly_chart(figure, key=f"step{i}", config=CHART)
+
+
+def in_numbers(
+    scores: npt.NDArray[np.float64],
+    allowed: npt.NDArray[np.bool_],
+    right: npt.NDArray[np.float64],
+    wrong: npt.NDArray[np.float64],
+    labels: tuple[str, ...],
+) -> pd.DataFrame:
+    """One query: a line for each key, the sums of the row first. All arrays are (N,)."""
+    masked = scores + additive(allowed)
+    return pd.DataFrame(
+        {
+            _("key"): [_("row sum"), *labels],
+            "S": ["", *(f"{value:.2f}" for value in scores)],
+            "M": ["", *("0" if cell else "−∞" for cell in allowed)],
+            "S + M": ["", *("−∞" if np.isneginf(value) else f"{value:.2f}" for value in masked)],
+            "softmax(S + M)": [f"{value:.2f}" for value in (right.sum(), *right)],
+            _("wrong"): [f"{value:.2f}" for value in (wrong.sum(), *wrong)],
+        }
+    )
+
+
+def _verdict(
+    right: npt.NDArray[np.float64],
+    sums: npt.NDArray[np.float64],
+    allowed: npt.NDArray[np.bool_],
+    labels: tuple[str, ...],
+    query: int,
+) -> str:
+    seeing = allowed.any(axis=-1)
+    n_short = int((sums < 1 - 1e-6).sum())
+    if n_short == 0:
+        return _(
+            "This mask hides nothing from this head, so both orders give the same rows. Compare with another mask."
+        )
+    right_sum = float(right.sum(axis=-1)[seeing].min()) if seeing.any() else 0.0
+    return _(
+        "Right: rows sum to {right:.2f}. Wrong: {n} of {total} rows sum to less, the lowest to {low:.2f}, "
+        "row “{query}” to {own:.2f}. The rest had gone to hidden keys: they took part in the softmax, "
+        "so what they are still changes the weights that remain."
+    ).format(
+        right=right_sum,
+        n=n_short,
+        total=len(labels),
+        low=float(sums.min()),
+        query=labels[query],
+        own=float(sums[query]),
+    )
