@@ -14,7 +14,7 @@ from model.attention import MultiHeadAttention, scaled_dot_product_attention
 from model.blocks import FeedForward, LayerNorm, TransformerBlock
 from model.positions import Embeddings
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).resolve().parent.parent
 _RECORDING = "if steps is not None:"
 
 

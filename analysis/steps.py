@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from model.blocks import BlockSteps, TransformerBlock
 from model.errors import HeadworkError
@@ -84,7 +84,7 @@ class Record:
 
 @torch.inference_mode()
 def record_forward(
-    blocks: Iterable[TransformerBlock], x: Tensor, allowed: Tensor, labels: Sequence[str], *, layer: int, head: int
+    blocks: Iterable[nn.Module], x: Tensor, allowed: Tensor, labels: Sequence[str], *, layer: int, head: int
 ) -> Record:
     """Runs blocks in a row and keeps every step of one of them.
 
@@ -100,6 +100,7 @@ def record_forward(
     hidden, maps, weights = [array(x)], [], []
     kept: tuple[TransformerBlock, BlockSteps] | None = None
     for number, block in enumerate(blocks):
+        assert isinstance(block, TransformerBlock)
         steps = BlockSteps() if number == layer else None
         x, attention = block(x, mask, steps=steps)
         hidden.append(array(x))
@@ -168,7 +169,9 @@ def attention_stages(record: Record) -> tuple[Stage, ...]:
         ),
         stage(
             "split",
-            r"Q \to Q_1, \dots, Q_h, \qquad d_k = d_{model} / h = " + f"{d_model} / {h} = {d_k}",
+            r"\begin{gathered} Q \to Q_1, \dots, Q_h \\ d_k = d_{model} / h = "
+            + f"{d_model} / {h} = {d_k}"
+            + r" \end{gathered}",
             f"{whole} → view {(1, n, h, d_k)} → transpose {heads}",
             **{letters[name]: made for name, made in split},
         ),
@@ -205,7 +208,8 @@ def attention_stages(record: Record) -> tuple[Stage, ...]:
         ),
         stage(
             "output",
-            r"\mathrm{MultiHead}(Q, K, V) = \mathrm{Concat}(\mathrm{head}_1, \dots, \mathrm{head}_h)\,W^O",
+            r"\begin{gathered} \mathrm{MultiHead}(Q, K, V) = \\ "
+            r"\mathrm{Concat}(\mathrm{head}_1, \dots, \mathrm{head}_h)\,W^O \end{gathered}",
             f"{whole} · W {(d_model, d_model)} → {whole}",
             output=tensor(steps.output),
         ),

@@ -1,0 +1,80 @@
+"""The diagram of a block: a browser component whose boxes open their tensors, and which box is open."""
+
+from pathlib import Path
+
+import streamlit as st
+
+import viz
+from analysis.block_steps import Box, BoxKey
+from ui import links
+from ui.languages import _
+
+FILES = Path(viz.__file__).parent / "components"
+OPEN = "inside_box"  # session state: the box that is open
+FIRST: BoxKey = "attention"
+
+
+def _read(*names: str) -> str:
+    return "\n".join((FILES / name).read_text(encoding="utf-8") for name in names)
+
+
+_diagram = st.components.v2.component(
+    "headwork.block_diagram",
+    html=_read("block_diagram.html"),
+    css=_read("base.css", "block_diagram.css"),
+    js=_read("block_diagram.js"),
+)
+
+
+def block_diagram(boxes: tuple[Box, ...], *, key: str) -> Box:
+    """Draws the block and returns the box that is open."""
+    keys = [box.key for box in boxes]
+    if OPEN not in st.session_state:
+        st.session_state[OPEN] = links.read("box", str, str(FIRST))
+    if st.session_state[OPEN] not in keys:
+        st.session_state[OPEN] = FIRST
+    chosen = st.session_state[OPEN]
+
+    def opened() -> None:
+        said = (st.session_state.get(key) or {}).get("box")
+        if said in keys:
+            st.session_state[OPEN] = said
+
+    n_tokens, d_model = boxes[0].after.shape
+    # Each sum adds what stood before its sublayer.
+    skips = [
+        ("input", "attention_sum"),
+        ("attention_sum" if keys[1] == "attention_norm" else "attention_norm", "ffn_sum"),
+    ]
+    _diagram(
+        key=key,
+        data={
+            "title": _("A block: choose a box to open it"),
+            "residual": _("residual"),
+            "selected": chosen,
+            "skips": skips,
+            "boxes": [
+                {
+                    "key": name,
+                    "name": _(NAMES[name]),
+                    "shape": f"(1, {n_tokens}, {d_model})",
+                    "is_sum": name.endswith("_sum"),
+                }
+                for name in keys
+            ],
+        },
+        on_box_change=opened,
+    )
+    links.write("box", chosen, FIRST)
+    return next(box for box in boxes if box.key == chosen)
+
+
+NAMES = {
+    "input": "x",
+    "attention_norm": "LayerNorm 1",
+    "attention": "Multi-head attention",
+    "attention_sum": "Sum after attention",
+    "ffn_norm": "LayerNorm 2",
+    "ffn": "FFN",
+    "ffn_sum": "Sum after the FFN",
+}

@@ -1,0 +1,201 @@
+"""The controls of "Inside a block": what runs, in which sizes, which layer, head, token and cell is looked at."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import streamlit as st
+
+from analysis.steps import Record
+from analysis.worked import EXAMPLES, Sizes, check_sizes
+from model import HeadworkError
+from model.blocks import Activation, NormPlace
+from ui import controls, inside_runs, links, loading, remarks
+from ui.languages import _, explain, plain
+
+SOURCES = {
+    "example": "Worked example",
+    "sentence": "Your sentence",
+    "model": "Trained model",
+}
+EXAMPLE_NAMES = {
+    "cat": "猫 吃 鱼: 8 wide, 2 heads, seed 42",
+    "numbered": "Numbered reshape: 3 × 8, 2 heads of 4",
+    "wide": "h = 8, d_model = 512, d_k = 64",
+}
+OWN = Sizes(d_model=16, heads=4, d_ff=64, layers=2, norm="pre", activation="gelu", seed=0)
+NORMS: dict[NormPlace, str] = {"post": "post-LN", "pre": "pre-LN"}
+ACTIVATIONS: dict[Activation, str] = {"relu": "ReLU", "gelu": "GELU", "swiglu": "SwiGLU"}
+GOOD = "inside_possible"  # session state: the last sizes that were possible
+
+T = TypeVar("T", bound=int | str)
+
+
+def record() -> Record:
+    """Everything above the tabs, and the forward that it asks for.
+
+    Raises:
+        HeadworkError: there is no text, the model can't be loaded, or the mask doesn't fit the sentence.
+    """
+    with st.container(horizontal=True, vertical_alignment="bottom", key="inside-controls"):
+        source = choose(_("What runs"), "source", list(SOURCES), "example", names=SOURCES, wide=True)
+        if source == "example":
+            return _example()
+        if source == "model":
+            found = _model()
+    if source == "sentence":
+        return _sentence()
+    trace = loading.trace(controls.sentence(), controls.model(), controls.mask())
+    remarks.cut(trace)
+    remarks.cautions(trace)
+    return found
+
+
+def source() -> str:
+    """Which of the sources is chosen."""
+    return str(st.session_state.get("inside_source", "example"))
+
+
+def example_sizes() -> Sizes:
+    """The sizes of the chosen worked example."""
+    return EXAMPLES.get(str(st.session_state.get("inside_example")), EXAMPLES["cat"])
+
+
+def _example() -> Record:
+    choose(_("Example"), "example", list(EXAMPLE_NAMES), "cat", names=EXAMPLE_NAMES, on_change=_open_reshape, width=300)
+    sizes = example_sizes()
+    layer, head = _layer_head(sizes.layers, sizes.heads)
+    return inside_runs.example(sizes, controls.mask(), layer, head)
+
+
+def _open_reshape() -> None:
+    """The numbered example is about one step: it opens there."""
+    if st.session_state["inside_example"] == "numbered":
+        st.session_state["inside_step"] = "split"
+        st.session_state["inside_reshape"] = "places"
+
+
+def _model() -> Record:
+    loaded = loading.load_model(controls.model())
+    layer, head = _layer_head(loaded.n_layers, loaded.n_heads)
+    with st.spinner(_("Loading the model and reading the sentence…")):
+        return inside_runs.trained(controls.sentence(), loaded.id, controls.mask(), layer, head)
+
+
+def _sentence() -> Record:
+    with st.container(horizontal=True, vertical_alignment="bottom", key="inside-sizes"):
+        n_tokens = _number("N", "n", 64, _("Tokens that are read at most; a shorter sentence has fewer."))
+        asked = Sizes(
+            d_model=_number("d_model", "d_model", OWN.d_model),
+            heads=_number(_("heads h"), "heads", OWN.heads),
+            d_ff=_number("d_ff", "d_ff", OWN.d_ff),
+            layers=_number(_("layers"), "layers", OWN.layers),
+            seed=_number(_("seed"), "seed", OWN.seed),
+            norm=choose(_("LayerNorm"), "norm", list(NORMS), OWN.norm, names=NORMS, width=105),
+            activation=choose(
+                _("Activation"), "activation", list(ACTIVATIONS), OWN.activation, names=ACTIVATIONS, width=110
+            ),
+            bias=st.toggle(_("bias"), True, key="inside_bias", bind="query-params", persist_state="session"),
+        )
+        possible: tuple[int, Sizes] = st.session_state.get(GOOD, (64, OWN))
+        error = None
+        try:
+            check_sizes(asked, n_tokens)
+            possible = n_tokens, asked
+        except HeadworkError as impossible:
+            error = impossible
+        st.session_state[GOOD] = possible
+        n_tokens, sizes = possible
+        layer, head = _layer_head(sizes.layers, sizes.heads)
+    if error is not None:
+        kept = _("Below, d_model {d_model} with {heads} heads, d_ff {d_ff} and {layers} layers stays.").format(
+            d_model=sizes.d_model, heads=sizes.heads, d_ff=sizes.d_ff, layers=sizes.layers
+        )
+        st.error(f"{explain(error)} {plain(kept)}", icon="✋")
+    found = inside_runs.sentence(controls.sentence(), n_tokens, sizes, controls.mask(), layer, head)
+    said = _("Untrained: random weights from the seed. Read: {n} tokens, a word, mark or Chinese character each.")
+    st.markdown(f":small[{plain(said.format(n=found.n_tokens))}]")
+    return found
+
+
+def _layer_head(n_layers: int, n_heads: int) -> tuple[int, int]:
+    layer = choose(_("Layer"), "layer", list(range(1, n_layers + 1)), 1, width=80)
+    head = choose(_("Head"), "head", list(range(1, n_heads + 1)), 1, width=80)
+    return layer - 1, head - 1
+
+
+def token(record: Record, label: str, key: str, first: int = 0) -> int:
+    """One of the record's tokens, as an index from 0."""
+    names = {i + 1: f"{i + 1}  {text}" for i, text in enumerate(record.labels)}
+    return choose(label, key, list(names), min(first + 1, len(names)), names=names, translated=False, width=150) - 1
+
+
+def choose(
+    label: str,
+    key: str,
+    options: Sequence[T],
+    default: T,
+    *,
+    names: Mapping[Any, str] | None = None,
+    translated: bool = True,
+    wide: bool = False,
+    bare: bool = False,
+    width: int | None = None,
+    on_change: Callable[[], None] | None = None,
+) -> T:
+    """One of a few, kept in the link under `key`; what the options no longer hold becomes the nearest, or the default.
+
+    Args:
+        label: of the widget.
+        key: in the link, and after "inside_" in the session.
+        options: keys, not words: links stay the same in every language.
+        default: what the link leaves out.
+        names: what is shown for an option.
+        translated: whether `names` are sentences of the app; False for tokens.
+        wide: options beside each other rather than in a menu.
+        bare: the label is read out, not shown.
+        width: in pixels.
+        on_change: as for widgets.
+    """
+    state = f"inside_{key}"
+    now = st.session_state.get(state)
+    if now is None:
+        now = links.read(key, lambda text: _parsed(text, options, default), default)
+    if now not in options:
+        now = min(max(now, options[0]), options[-1]) if isinstance(now, int) else default
+    st.session_state[state] = now
+
+    def shown(option: Any) -> str:
+        name = (names or {}).get(option, str(option))
+        return _(name) if translated else name
+
+    widget: dict[str, Any] = {"key": state, "format_func": shown, "on_change": on_change, "persist_state": "session"}
+    widget["label_visibility"] = "collapsed" if bare else "visible"
+    if wide:
+        chosen = st.segmented_control(label, options, required=True, wrap=True, **widget)
+    else:
+        chosen = st.selectbox(label, options, width=width or "stretch", **widget)
+    chosen = default if chosen is None else chosen
+    links.write(key, str(chosen), str(default))
+    return chosen
+
+
+def _parsed(text: str, options: Sequence[T], default: T) -> T:
+    return next((option for option in options if str(option) == text), default)
+
+
+def _number(label: str, key: str, default: int, help: str | None = None) -> int:
+    """Any whole number, impossible ones too: the page then says why."""
+    state = f"inside_{key}"
+    if state not in st.session_state:
+        st.session_state[state] = links.read(key, lambda text: _whole(text, default), default)
+    number = st.number_input(label, step=1, key=state, help=help, width=95, persist_state="session")
+    links.write(key, str(int(number or 0)), str(default))
+    return int(number or 0)
+
+
+def _whole(text: str, default: int) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        return default
+    return number if abs(number) < 2**53 else default

@@ -1,0 +1,73 @@
+"""The forwards behind "Inside a block": one record a view, kept up to a number of bytes for everybody."""
+
+import os
+from threading import BoundedSemaphore, Condition
+
+import torch
+from cachetools import LRUCache, cached
+
+from analysis.steps import Record, record_forward
+from analysis.worked import BOUNDS, LABELS, Sizes, check_sizes, sentence_example, worked_example
+from model import Mask
+from model.toy_tokens import ToyTokenizer
+from ui.loading import load_model
+
+KEPT_BYTES = 128_000_000  # a layer of the built-in model takes 9 MB at 16 tokens and 95 MB at 512
+
+_kept: LRUCache[object, Record] = LRUCache(KEPT_BYTES, getsizeof=lambda record: record.nbytes)
+_waiting = Condition()  # who asks for the same record waits for one forward
+_forwards = BoundedSemaphore(os.cpu_count() or 1)  # each takes up to 100 MB beside what is kept
+
+
+def example(sizes: Sizes, mask: Mask, layer: int, head: int) -> Record:
+    """A worked example: three tokens with random x, as `analysis.worked.example_code` makes them."""
+    return _example(sizes, mask, layer, head)
+
+
+def sentence(text: str, n_tokens: int, sizes: Sizes, mask: Mask, layer: int, head: int) -> Record:
+    """The first n_tokens tokens of a sentence through an untrained stack of the chosen sizes.
+
+    Raises:
+        HeadworkError: impossible sizes, no text, or a mask that doesn't fit.
+    """
+    check_sizes(sizes, n_tokens)
+    return _sentence(text, n_tokens, sizes, mask, layer, head)
+
+
+def trained(text: str, model_id: str, mask: Mask, layer: int, head: int) -> Record:
+    """A sentence through a loaded model.
+
+    Raises:
+        HeadworkError: no text, a model that isn't here, or a mask that doesn't fit.
+    """
+    return _trained(text, model_id, mask, layer, head)
+
+
+@cached(_kept, key=lambda *arguments: ("example", *arguments), condition=_waiting)
+@torch.inference_mode()
+def _example(sizes: Sizes, mask: Mask, layer: int, head: int) -> Record:
+    x, blocks = worked_example(sizes)
+    allowed = mask.allowed(len(LABELS), torch.zeros(len(LABELS), dtype=torch.bool))
+    with _forwards:
+        return record_forward(blocks, x, allowed, LABELS, layer=layer, head=head)
+
+
+@cached(_kept, key=lambda *arguments: ("sentence", *arguments), condition=_waiting)
+@torch.inference_mode()
+def _sentence(text: str, n_tokens: int, sizes: Sizes, mask: Mask, layer: int, head: int) -> Record:
+    tokens = ToyTokenizer().encode(text, limit=min(n_tokens, BOUNDS["N"][1]), pad_to=mask.padded_length)
+    x, blocks = sentence_example(torch.tensor([tokens.ids]), sizes)
+    allowed = mask.allowed(len(tokens.ids), torch.tensor(tokens.is_padding))
+    with _forwards:
+        return record_forward(blocks, x, allowed, tokens.labels, layer=layer, head=head)
+
+
+@cached(_kept, key=lambda *arguments: ("trained", *arguments), condition=_waiting)
+@torch.inference_mode()
+def _trained(text: str, model_id: str, mask: Mask, layer: int, head: int) -> Record:
+    loaded = load_model(model_id)
+    tokens = loaded.tokenizer.encode(text, limit=loaded.token_limit, pad_to=mask.padded_length)
+    x = loaded.transformer.embeddings(torch.tensor([tokens.ids]))
+    allowed = mask.allowed(len(tokens.ids), torch.tensor(tokens.is_padding))
+    with _forwards:
+        return record_forward(loaded.transformer.blocks, x, allowed, tokens.labels, layer=layer, head=head)

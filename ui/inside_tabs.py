@@ -1,0 +1,228 @@
+"""The last two tabs of "Inside a block": the block's diagram with its tensors, and heads beside layers."""
+
+import numpy as np
+import streamlit as st
+
+from analysis.block_steps import (
+    Box,
+    boxes,
+    curve,
+    drift,
+    movement,
+    neurons,
+    normalisation,
+    one_against_many,
+    residual,
+    same_number,
+)
+from analysis.source import excerpt
+from analysis.steps import Record
+from ui import inside_words
+from ui.block_diagram import NAMES, block_diagram
+from ui.inside_attention import code, small, titled
+from ui.inside_controls import token
+from ui.languages import _, plain
+from ui.remarks import CHART
+from viz.block_figures import bars, curve_figure, drift_figure, entropies_figure, lines
+from viz.step_figures import tiles_figure
+
+
+def block(record: Record) -> None:
+    """The diagram, and the box that is open."""
+    open_box = block_diagram(boxes(record), key="block_diagram")
+    words, picture = st.columns([5, 7], gap="medium")
+    with words:
+        st.subheader(_(NAMES[open_box.key]), anchor=False)
+        formula, explanation = inside_words.BOXES[open_box.key]
+        swiglu = open_box.key == "ffn" and record.block.ffn.activation == "swiglu"
+        st.latex(inside_words.SWIGLU if swiglu else formula)
+        st.markdown(plain(_(explanation)))
+        if open_box.key in inside_words.BOX_SOURCES:
+            shown = excerpt(inside_words.BOX_SOURCES[open_box.key])
+            code(shown.code, shown.place)
+    with picture:
+        if open_box.key != "input":
+            chosen = token(record, _("Token"), "token", first=record.n_tokens // 2)
+            _opened(record, open_box, chosen)
+        before, after = open_box.before, open_box.after
+        same = open_box.key == "input"
+        figure = tiles_figure(
+            np.stack([after] if same else [before, after]),
+            ["x"] if same else [_("before"), _("after")],
+            record.labels,
+            coloured=False,
+            height=_height(record.n_tokens, 1 if same else 2),
+            t=_,
+        )
+        st.plotly_chart(figure, key="box_tensors", config=CHART)
+
+
+def _opened(record: Record, box: Box, chosen: int) -> None:
+    if box.key in ("attention_norm", "ffn_norm"):
+        _norm(record, box, chosen)
+    elif box.key in ("attention_sum", "ffn_sum"):
+        found = residual(record, "attention" if box.key == "attention_sum" else "ffn")
+        series = [
+            (_("x, carried past"), found.carried),
+            (_("what the sublayer adds"), found.added),
+            (_("their sum"), found.total),
+        ]
+        figure = lines(series, record.labels, selected=chosen)
+        figure.update_yaxes(rangemode="tozero")
+        titled(_("Length of each token's vector"), figure, "box_norms")
+    else:
+        if box.key == "ffn":
+            _units(record, chosen)
+        moved = movement(record, chosen)
+        values = moved.ffn if box.key == "ffn" else moved.attention
+        title = _("Largest change of each token's output when '{token}' changes").format(token=record.labels[chosen])
+        titled(title, bars(values, record.labels, selected=chosen), "box_moved")
+        n_moved = int((values > 0).sum())
+        said = _("{n} of {total} outputs move. The other {rest} stay exactly as they were.")
+        if n_moved == len(values):
+            said = _("All {n} outputs move.")
+        st.markdown(plain(said.format(n=n_moved, total=len(values), rest=len(values) - n_moved)))
+
+
+def _height(n_tokens: int, n_tiles: int) -> int:
+    return min(420, 70 + n_tiles * (40 + 34 * n_tokens))
+
+
+def plain_title(title: str) -> str:
+    """A title that Plotly shows as it is."""
+    return title.replace("&", "&amp;").replace("<", "&lt;")
+
+
+def _norm(record: Record, box: Box, chosen: int) -> None:
+    found = normalisation(record, "attention_norm" if box.key == "attention_norm" else "ffn_norm", chosen)
+    st.latex(
+        rf"\mu = {found.mean:.2f}, \qquad \sqrt{{\sigma^2 + \varepsilon}} = {found.deviation:.2f}, \qquad "
+        rf"d_{{model}} = {record.d_model}"
+    )
+    series = [
+        (_("before"), found.before),
+        (_("mean 0, deviation 1"), found.normalised),
+        (_("after γ and β"), found.after),
+    ]
+    features = [str(i + 1) for i in range(record.d_model)]
+    title = _("The features of '{token}'").format(token=record.labels[chosen])
+    titled(title, lines(series, features, x_title=_("feature")), "box_norm")
+    if np.allclose(found.normalised, found.after, atol=1e-6):
+        small(_("γ is 1 and β is 0 before any training, so the last two are the same."))
+
+
+def _units(record: Record, chosen: int) -> None:
+    found = neurons(record, chosen)
+    low, high = min(-3.0, float(found.bent.min())), max(3.0, float(found.bent.max()))
+    x = np.linspace(low, high, 241, dtype=np.float32)
+    name = inside_words.CURVES[found.activation]
+    bent = curve(found.activation, found.bent)
+    title = _("{curve}, with the {n} units of '{token}'").format(
+        curve=name, n=len(found.bent), token=record.labels[chosen]
+    )
+    figure = curve_figure(
+        x,
+        curve(found.activation, x),
+        found.bent,
+        bent,
+        names=(name, _("units of this token")),
+        x_title=_("xW_gate, before the curve") if found.gate is not None else _("xW_1 + b_1, before the curve"),
+    )
+    titled(title, figure, "box_curve")
+    shape = f"(1, N, {record.d_model}) → (1, N, {len(found.bent)}) → (1, N, {record.d_model})"
+    said = _("Up, bend, down: {shape}. {share} % of the units are exactly 0 for this token.")
+    st.markdown(plain(said.format(shape=shape, share=round(100 * found.share_silent))))
+
+
+def layers(record: Record) -> None:
+    """One head against several, and heads beside each other against layers in a row."""
+    chosen = token(record, _("Token"), "token", first=record.n_tokens // 2)
+    _one_or_many(record, chosen)
+    _side_by_side(record, chosen)
+
+
+def _one_or_many(record: Record, chosen: int) -> None:
+    found = one_against_many(record)
+    st.subheader(_("One head or several, with the same weights"), anchor=False)
+    h, n = record.n_heads, record.n_tokens
+    rows = np.concatenate([found.heads[:, chosen], found.average[chosen][None], found.one[chosen][None]])
+    names = [_("head {head}").format(head=head + 1) for head in range(h)] + [_("mean of the heads"), _("one head")]
+    left, right = st.columns(2, gap="medium")
+    title = _("The rows of '{token}' in layer {layer}").format(token=record.labels[chosen], layer=record.layer + 1)
+    figure = tiles_figure(
+        rows[None],
+        [plain_title(title)],
+        names,
+        columns=record.labels,
+        scale="weights",
+        height=max(240, 90 + 26 * len(rows)),
+        t=_,
+    )
+    left.plotly_chart(figure, key="face_rows", config=CHART)
+    figure = entropies_figure(
+        found.heads_entropy, found.average_entropy, found.one_entropy, record.labels, selected=chosen, t=_
+    )
+    with right:
+        titled(_("Entropy of each query's row"), figure, "face_entropy")
+    said = _(
+        "{h} heads give this token {h} rows of weights; one head over all {d_model} columns gives it a single "
+        "row, which must serve every purpose at once. For '{token}' the heads have {heads} nats of entropy on average, "
+        "their mean {mean}, the single head {one}; {most} would be equal weights. "
+        "The mean of several sharp rows is a blurred one: an average face."
+    )
+    st.markdown(
+        plain(
+            said.format(
+                h=h,
+                d_model=record.d_model,
+                token=record.labels[chosen],
+                heads=f"{found.heads_entropy[:, chosen].mean():.2f}",
+                mean=f"{found.average_entropy[chosen]:.2f}",
+                one=f"{found.one_entropy[chosen]:.2f}",
+                most=f"{np.log(n):.2f}",
+            )
+        )
+    )
+
+
+def _side_by_side(record: Record, chosen: int) -> None:
+    st.subheader(_("Heads stand side by side, layers in a row"), anchor=False)
+    st.markdown(
+        plain(
+            _(
+                "The {h} heads of a layer read the same input and don't see each other; W_o joins what they found. "
+                "A layer reads what the layer before has written. So more heads look at more at once, and more layers "
+                "look again at what has been found."
+            ).format(h=record.n_heads)
+        )
+    )
+    left, right = st.columns(2, gap="medium")
+    found = drift(record)
+    figure = drift_figure(found.to_start, found.to_neighbours, record.labels, selected=chosen, t=_)
+    with left:
+        titled(_("Cosine similarity of hidden states"), figure, "drift")
+    head, last = record.head + 1, record.n_layers
+    pair = np.stack([record.head_maps[0], record.head_maps[-1]]) if last > 1 else record.head_maps[:1]
+    names = [
+        _("head {head} of layer {layer}").format(head=head, layer=layer) for layer in ((1, last) if last > 1 else (1,))
+    ]
+    figure = tiles_figure(
+        pair, names, record.labels, columns=record.labels, scale="weights", height=340, coloured=False, t=_
+    )
+    right.plotly_chart(figure, key="same_number", config=CHART)
+    if last > 1:
+        shared = same_number(record)
+        said = _(
+            "Head {head} of layer 1 and head {head} of layer {last} share a number and nothing else: the cosine of "
+            "their W_q is {cosine}, and {share} % of an average row's weight lies elsewhere."
+        )
+        right.markdown(
+            plain(
+                said.format(
+                    head=head,
+                    last=last,
+                    cosine=f"{shared.weights_cosine:.2f}",
+                    share=round(100 * shared.map_distance),
+                )
+            )
+        )

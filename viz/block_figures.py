@@ -1,0 +1,252 @@
+"""Pictures of one cell, of one token in a block, and of tokens from layer to layer."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import plotly.graph_objects as go
+
+from viz.look import ACCENT, TEXT, Translate, layout, tick_text, untranslated
+from viz.step_figures import head_colour
+
+Floats = npt.NDArray[np.floating]
+BLUE, GREY, PURPLE = "#3E7EB6", "#8A9096", "#7B5AA6"  # at least 3 : 1 on the light and on the dark ground
+FONT = {"size": 13, "color": TEXT}
+MOST_TICKS = 40
+MOST_POINTS = 2000
+
+
+def bars(
+    values: Floats,
+    labels: Sequence[str],
+    *,
+    title: str = "",
+    x_title: str = "",
+    selected: int | None = None,
+    height: int = 230,
+) -> go.Figure:
+    """One bar a number, the selected one in the accent colour. Values are written out where they are few."""
+    values = np.asarray(values, dtype=np.float32)
+    colours = [ACCENT if index == selected else BLUE for index in range(len(values))]
+    figure = _figure(title, height)
+    figure.add_trace(
+        go.Bar(
+            x=np.arange(len(values), dtype=np.int32),
+            y=values,
+            marker={"color": colours, "line": {"width": 0}},
+            text=[f"{value:.2f}" for value in values] if len(values) <= 16 else None,
+            textposition="outside",
+            cliponaxis=False,
+            customdata=[tick_text(label) for label in labels],
+            hovertemplate="%{customdata}: %{y:.4f}<extra></extra>",
+        )
+    )
+    _named_axis(figure, labels, x_title)
+    if len(values):
+        low, high = min(0.0, float(values.min())), max(0.0, float(values.max()))
+        room = 0.16 * (high - low or 1)
+        figure.update_yaxes(range=[low - (room if low < 0 else 0), high + room])
+    return figure
+
+
+def lines(
+    series: Sequence[tuple[str, Floats]],
+    labels: Sequence[str],
+    *,
+    x_title: str = "",
+    y_title: str = "",
+    selected: int | None = None,
+    height: int = 270,
+) -> go.Figure:
+    """A few numbers for every label as points of different shapes; the selected label is marked by a line."""
+    figure = _figure("", height, legend=True)
+    looks = zip([GREY, BLUE, ACCENT, PURPLE], ["circle", "diamond", "square", "cross"], strict=True)
+    for (name, values), (colour, symbol) in zip(series, looks, strict=False):
+        figure.add_trace(
+            go.Scatter(
+                x=np.arange(len(values), dtype=np.int32),
+                y=np.asarray(values, dtype=np.float32),
+                name=name,
+                mode="markers" if len(labels) <= MOST_TICKS else "lines",
+                marker={"size": 10, "symbol": symbol, "color": colour},
+                line={"color": colour},
+                customdata=[tick_text(label) for label in labels],
+                hovertemplate="%{customdata}: %{y:.3f}",
+            )
+        )
+    if selected is not None:
+        figure.add_vline(x=selected, line={"color": ACCENT, "width": 1, "dash": "dot"})
+    _named_axis(figure, labels, x_title)
+    figure.update_yaxes(title={"text": y_title, "font": FONT})
+    return figure
+
+
+def curve_figure(
+    x: Floats, y: Floats, units_x: Floats, units_y: Floats, *, names: tuple[str, str], x_title: str
+) -> go.Figure:
+    """A nonlinearity as a line, and one token's units as points on it."""
+    figure = _figure("", 270, legend=True)
+    step = max(1, math.ceil(len(units_x) / MOST_POINTS))
+    figure.add_trace(
+        go.Scatter(x=x.astype(np.float32), y=y.astype(np.float32), mode="lines", line={"color": GREY}, name=names[0])
+    )
+    figure.add_trace(
+        go.Scatter(
+            x=units_x[::step].astype(np.float32),
+            y=units_y[::step].astype(np.float32),
+            mode="markers",
+            marker={"size": 8, "color": ACCENT, "opacity": 0.6},
+            name=names[1],
+            customdata=np.arange(1, len(units_x) + 1, step, dtype=np.int32),
+            hovertemplate="%{customdata}: %{x:.3f} → %{y:.3f}<extra></extra>",
+        )
+    )
+    figure.update_xaxes(title={"text": x_title, "font": FONT}, zeroline=True)
+    return figure
+
+
+def entropies_figure(
+    heads: Floats,
+    average: Floats,
+    one: Floats,
+    labels: Sequence[str],
+    *,
+    selected: int,
+    height: int = 320,
+    t: Translate = untranslated,
+) -> go.Figure:
+    """The entropy of each query's row: in every head, in the mean of the heads, and with a single head.
+
+    Args:
+        heads: (h, N), in nats.
+        average: (N,).
+        one: (N,).
+        labels: N.
+        selected: the query to mark.
+        height: in pixels.
+        t: translates the figure's own words.
+    """
+    n = len(labels)
+    figure = _figure("", height, legend=True)
+    for head, values in enumerate(heads):
+        figure.add_trace(
+            go.Scatter(
+                x=np.arange(n, dtype=np.int32),
+                y=values.astype(np.float32),
+                mode="markers",
+                marker={"size": 8, "color": head_colour(head), "opacity": 0.85},
+                name=t("the heads, one by one"),
+                legendgroup="heads",
+                showlegend=head == 0,
+                customdata=[head + 1] * n,
+                hovertemplate=t("head {head}: {value} nats").format(head="%{customdata}", value="%{y:.2f}")
+                + "<extra></extra>",
+            )
+        )
+    for name, values, symbol, colour in (
+        (t("the mean of the heads"), average, "diamond-open", TEXT),
+        (t("one head over all of d_model"), one, "x-thin-open", ACCENT),
+    ):
+        figure.add_trace(
+            go.Scatter(
+                x=np.arange(n, dtype=np.int32),
+                y=values.astype(np.float32),
+                mode="markers",
+                marker={"size": 12, "symbol": symbol, "color": colour, "line": {"width": 2, "color": colour}},
+                name=name,
+                hovertemplate=f"{name}: %{{y:.2f}}<extra></extra>",
+            )
+        )
+    figure.add_vline(x=selected, line={"color": ACCENT, "width": 1, "dash": "dot"})
+    figure.add_hline(y=math.log(n) if n > 1 else 0, line={"color": GREY, "width": 1, "dash": "dash"})
+    _named_axis(figure, labels, t("query"))
+    figure.update_yaxes(title={"text": t("nats; dashed: ln N, all weights equal"), "font": FONT}, rangemode="tozero")
+    return figure
+
+
+def drift_figure(
+    to_start: Floats,
+    to_neighbours: Floats,
+    labels: Sequence[str],
+    *,
+    selected: int,
+    height: int = 340,
+    t: Translate = untranslated,
+) -> go.Figure:
+    """Cosines of every token's hidden state, layer by layer: to its start and to its neighbours.
+
+    Args:
+        to_start: (L + 1, N).
+        to_neighbours: (L + 1, N), NaN where there is no neighbour.
+        labels: N.
+        selected: the token drawn in colour; the others stay thin and grey.
+        height: in pixels.
+        t: translates the figure's own words.
+    """
+    figure = _figure("", height, legend=True)
+    levels = np.arange(len(to_start), dtype=np.int32)
+    grey_x = np.tile(np.r_[levels.astype(np.float32), np.nan], len(labels))
+    grey_y = np.vstack([to_start, np.full((1, len(labels)), np.nan)]).T.ravel().astype(np.float32)
+    figure.add_trace(
+        go.Scatter(
+            x=grey_x,
+            y=grey_y,
+            mode="lines",
+            line={"color": GREY, "width": 1},
+            opacity=0.55,
+            name=t("the other tokens to their start"),
+            hoverinfo="skip",
+        )
+    )
+    name = tick_text(labels[selected])
+    for said, values, dash, symbol in (
+        (t("'{token}' to its start"), to_start, "solid", "circle"),
+        (t("'{token}' to its neighbours"), to_neighbours, "dash", "diamond"),
+    ):
+        figure.add_trace(
+            go.Scatter(
+                x=levels,
+                y=values[:, selected].astype(np.float32),
+                mode="lines+markers",
+                line={"color": ACCENT if dash == "solid" else BLUE, "width": 3, "dash": dash},
+                marker={"size": 9, "symbol": symbol},
+                name=said.format(token=name),
+                hovertemplate="%{y:.2f}<extra></extra>",
+            )
+        )
+    figure.update_xaxes(title={"text": t("after layer (0 = what enters the first)"), "font": FONT}, dtick=1)
+    figure.update_yaxes(
+        title={"text": t("cosine"), "font": FONT}, range=[min(0.0, _least(to_start, to_neighbours)), 1.05]
+    )
+    return figure
+
+
+def _least(*arrays: Floats) -> float:
+    finite = np.concatenate([array[np.isfinite(array)] for array in arrays])
+    return float(finite.min()) - 0.05 if len(finite) else 0.0
+
+
+def _figure(title: str, height: int, *, legend: bool = False) -> go.Figure:
+    figure = go.Figure(layout={**layout(title, height=height, top=40 if title else 24), "dragmode": False})
+    figure.update_layout(
+        title_font={"size": 15, "color": TEXT},
+        showlegend=legend,
+        legend={"orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom", "font": FONT},
+    )
+    axis: dict[str, Any] = {"tickfont": FONT, "fixedrange": True, "automargin": True, "zeroline": True}
+    figure.update_xaxes(**axis, showgrid=False)
+    figure.update_yaxes(**axis)
+    return figure
+
+
+def _named_axis(figure: go.Figure, labels: Sequence[str], title: str) -> None:
+    step = max(1, math.ceil(len(labels) / MOST_TICKS))
+    figure.update_xaxes(
+        tickmode="array",
+        tickvals=np.arange(0, len(labels), step, dtype=np.int32),
+        ticktext=[tick_text(label) for label in labels[::step]],
+        title={"text": title, "font": FONT},
+        range=[-0.6, len(labels) - 0.4],
+    )

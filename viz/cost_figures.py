@@ -1,0 +1,220 @@
+"""Pictures of what a Transformer weighs and costs."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from analysis.cost import MAP_LIMIT, TABLE_3, Flops, Ledger, map_bytes
+from analysis.timing import Timing
+from viz.block_figures import BLUE, FONT, GREY, PURPLE
+from viz.look import ACCENT, TEXT, Translate, layout, untranslated
+
+GROUPS = {
+    "tokens": "embeddings",
+    "positions": "embeddings",
+    "types": "embeddings",
+    "embedding_norm": "embeddings",
+    "attention": "attention",
+    "ffn": "ffn",
+    "norms": "rest",
+    "final_norm": "rest",
+    "pooler": "rest",
+}
+COLOURS = {"embeddings": GREY, "attention": ACCENT, "ffn": BLUE, "rest": PURPLE}
+
+
+def ledger_figure(
+    ledger: Ledger, names: Mapping[str, str], *, height: int = 330, t: Translate = untranslated
+) -> go.Figure:
+    """How the parameters divide, one bar a part, over all layers."""
+    lines = list(ledger.lines)[::-1]
+    figure = _figure("", height)
+    figure.update_layout(margin={"l": 6, "r": 6, "t": 10, "b": 6})
+    shares = [line.total / max(ledger.total, 1) for line in lines]
+    figure.add_trace(
+        go.Bar(
+            x=[line.total for line in lines],
+            y=[names[line.part] for line in lines],
+            orientation="h",
+            marker={"color": [COLOURS[GROUPS[line.part]] for line in lines], "line": {"width": 0}},
+            text=[f"{short(line.total)} · {share_text(share)}" for line, share in zip(lines, shares, strict=True)],
+            textposition="outside",
+            textfont=FONT,
+            cliponaxis=False,
+            hovertemplate="%{y}: %{x:,}<extra></extra>",
+        )
+    )
+    most = max((line.total for line in lines), default=1)
+    figure.update_xaxes(range=[0, 1.32 * most], showticklabels=False, showgrid=False, title=None)
+    figure.update_yaxes(tickfont={"size": 14, "color": TEXT})
+    return figure
+
+
+def timing_figure(
+    timings: Sequence[Timing], *, chosen: int, height: int = 330, t: Translate = untranslated
+) -> go.Figure:
+    """Median and quartiles of one call, by the number of heads."""
+    figure = _figure("", height, legend=True)
+    x = [f"{timing.heads}" for timing in timings]
+    for name, spreads, colour, symbol in (
+        (t("whole layer, projections too"), [timing.layer for timing in timings], BLUE, "square"),
+        (t("scores, softmax and weighted sum"), [timing.core for timing in timings], ACCENT, "circle"),
+    ):
+        figure.add_trace(
+            go.Scatter(
+                x=x,
+                y=[spread.median for spread in spreads],
+                error_y={
+                    "type": "data",
+                    "symmetric": False,
+                    "array": [spread.high - spread.median for spread in spreads],
+                    "arrayminus": [spread.median - spread.low for spread in spreads],
+                    "color": colour,
+                },
+                mode="markers+lines",
+                marker={"size": 10, "symbol": symbol, "color": colour},
+                line={"color": colour, "width": 1.5},
+                name=name,
+                hovertemplate="%{y:.3f} ms<extra></extra>",
+            )
+        )
+    figure.update_xaxes(
+        type="category",
+        title={"text": t("heads (chosen: {heads})").format(heads=chosen), "font": FONT},
+    )
+    figure.update_yaxes(title={"text": t("milliseconds"), "font": FONT}, rangemode="tozero")
+    return figure
+
+
+def growth_figure(
+    lengths: Sequence[int],
+    costs: Sequence[Flops],
+    crossings: tuple[int, int],
+    *,
+    height: int = 370,
+    t: Translate = untranslated,
+) -> go.Figure:
+    """FLOPs of one block against N, both axes logarithmic: a slope of 2 beside slopes of 1."""
+    figure = _figure("", height, legend=True)
+    for name, values, colour, dash in (
+        (t("attention over pairs, N²"), [cost.core for cost in costs], ACCENT, "solid"),
+        (t("projections, N"), [cost.projections for cost in costs], BLUE, "dash"),
+        (t("FFN, N"), [cost.ffn for cost in costs], PURPLE, "dot"),
+    ):
+        figure.add_trace(
+            go.Scatter(
+                x=list(lengths),
+                y=values,
+                mode="lines",
+                line={"color": colour, "width": 3, "dash": dash},
+                name=name,
+                hovertemplate="N = %{x:,}: %{y:.3s}FLOP",
+            )
+        )
+    for at, said in zip(crossings, (t("= projections"), t("= all the rest")), strict=True):
+        if lengths[0] <= at <= lengths[-1]:
+            figure.add_vline(
+                x=at,
+                line={"color": GREY, "width": 1, "dash": "dash"},
+            )
+            left = at == crossings[0]
+            figure.add_annotation(_beside(f"N = {at:,}<br>{said}", at, 0.02, left=left))
+    figure.update_xaxes(type="log", dtick=1, title={"text": t("N, tokens"), "font": FONT})
+    figure.update_yaxes(type="log", dtick=2, title={"text": t("FLOP"), "font": FONT}, exponentformat="power")
+    return figure
+
+
+def memory_figure(n_layers: int, n_heads: int, *, height: int = 370, t: Translate = untranslated) -> go.Figure:
+    """Memory of all maps of one sentence against N, with the length at which this app cuts."""
+    lengths = [2**power for power in range(3, 15)]
+    figure = _figure("", height)
+    figure.add_trace(
+        go.Scatter(
+            x=lengths,
+            y=[map_bytes(n_layers, n_heads, n) / 1e6 for n in lengths],
+            mode="lines+markers",
+            line={"color": ACCENT, "width": 3},
+            marker={"size": 7},
+            hovertemplate="N = %{x:,}: %{y:,.1f} MB<extra></extra>",
+        )
+    )
+    at_limit = map_bytes(n_layers, n_heads, MAP_LIMIT) / 1e6
+    figure.add_vline(
+        x=MAP_LIMIT,
+        line={"color": GREY, "width": 1, "dash": "dash"},
+    )
+    said = t("this app cuts at {n}:<br>{size} MB").format(n=MAP_LIMIT, size=f"{at_limit:,.3g}")
+    figure.add_annotation(_beside(said, MAP_LIMIT, 0.02, left=False))
+    figure.update_xaxes(type="log", dtick=1, title={"text": t("N, tokens"), "font": FONT})
+    figure.update_yaxes(type="log", dtick=1, title={"text": "MB", "font": FONT})
+    return figure
+
+
+def table_3_figure(*, height: int = 300, t: Translate = untranslated) -> go.Figure:
+    """BLEU by the number of heads, from the paper, with the perplexity on hover and below."""
+    figure = _figure(t("Quality by number of heads, same cost"), height)
+    figure.add_trace(
+        go.Scatter(
+            x=[f"h = {row.heads}<br>d_k = {row.d_k}" for row in TABLE_3],
+            y=[row.bleu for row in TABLE_3],
+            mode="lines+markers+text",
+            text=[f"{row.bleu:.1f}" for row in TABLE_3],
+            textposition="top center",
+            textfont=FONT,
+            marker={"size": 11, "color": ACCENT},
+            line={"color": ACCENT, "width": 1.5},
+            customdata=[row.perplexity for row in TABLE_3],
+            cliponaxis=False,
+            hovertemplate=t("BLEU {bleu}, perplexity {perplexity}").format(
+                bleu="%{y:.1f}", perplexity="%{customdata:.2f}"
+            )
+            + "<extra></extra>",
+        )
+    )
+    figure.update_xaxes(type="category")
+    figure.update_yaxes(title={"text": t("BLEU, higher is better"), "font": FONT}, range=[24.5, 26.2], dtick=0.5)
+    return figure
+
+
+def short(count: float) -> str:
+    """A count as people say it: 2.36 M."""
+    for size, letter in ((1e9, " B"), (1e6, " M"), (1e3, " k")):
+        if count >= size:
+            return f"{count / size:.3g}{letter}" if count < 1000 * size else f"{count / size:,.0f}{letter}"
+    return f"{count:.0f}"
+
+
+def _beside(text: str, x: float, y: float, *, left: bool) -> dict[str, Any]:
+    """Words beside an upright line at x of a logarithmic axis, whose annotations are placed by the logarithm."""
+    place = {"x": math.log10(x), "y": y, "yref": "paper", "yanchor": "bottom", "showarrow": False, "font": FONT}
+    side = "right" if left else "left"
+    return {"text": text, "xanchor": side, "align": side, "xshift": -6 if left else 6, **place}
+
+
+def share_text(share: float) -> str:
+    """A share in whole percent; what is there is never 0 %."""
+    return "< 1 %" if 0 < share < 0.005 else f"{100 * share:.0f} %"
+
+
+def _figure(title: str, height: int, *, legend: bool = False) -> go.Figure:
+    figure = go.Figure(
+        layout={**layout(title, height=height, top=30 if legend else 40 if title else 12), "dragmode": False}
+    )
+    figure.update_layout(
+        title_font={"size": 15, "color": TEXT},
+        showlegend=legend,
+        legend={"orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom", "font": FONT},
+    )
+    axis: dict[str, Any] = {"tickfont": FONT, "fixedrange": True, "automargin": True}
+    figure.update_xaxes(**axis)
+    figure.update_yaxes(**axis)
+    return figure
+
+
+def lengths_for(crossings: tuple[int, int]) -> list[int]:
+    """Numbers of tokens to draw, in even steps of the logarithm, from 8 to well beyond both crossings."""
+    most = max(4096, 4 * crossings[1])
+    return sorted({int(n) for n in np.geomspace(8, most, 60)})
