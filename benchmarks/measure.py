@@ -53,10 +53,11 @@ def interleave(
     seconds: float,
     least: int = 3,
     most: int = 15,
+    warm_up: bool = True,
 ) -> dict[str, list[float]]:
     """Times every candidate once a round, in an order that is reversed from round to round.
 
-    A round that isn't counted comes first. Releasing the result is part of the time.
+    Releasing the result is part of the time.
 
     Args:
         candidates: what to call, by name.
@@ -64,14 +65,16 @@ def interleave(
         seconds: no new round after so many, once `least` rounds are done.
         least: fewest rounds.
         most: most rounds.
+        warm_up: a round that isn't counted comes first.
 
     Returns:
         Seconds of each round, by name: entry i of every list comes from round i.
     """
     times: dict[str, list[float]] = {name: [] for name in candidates}
     order = list(candidates)
-    for name in order:
-        candidates[name]()
+    if warm_up:
+        for name in order:
+            candidates[name]()
     gc.collect()
     gc.disable()
     try:
