@@ -97,7 +97,7 @@ COMPOUNDS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 IRREGULAR_PLURALS = {
-    "child": "children", "shelf": "shelves", "tomato": "tomatoes", "box": "boxes", "dress": "dresses",
+    "child": "children", "scarf": "scarves", "shelf": "shelves", "tomato": "tomatoes", "box": "boxes", "dress": "dresses",
     "witness": "witnesses", "bush": "bushes", "bench": "benches", "fox": "foxes", "sandwich": "sandwiches",
     "speech": "speeches", "story": "stories", "melody": "melodies", "secretary": "secretaries",
 }  # fmt: skip

@@ -249,3 +249,16 @@ def test_notation_reads_words_heads_and_mentions():
 def test_broken_notation_is_refused(broken):
     with pytest.raises(NotationError):
         read_tree(broken)
+
+
+def test_the_readme_counts_are_the_files_counts():
+    text = (CORPUS / "README.md").read_text(encoding="utf-8")
+    counts = {name: Counter(r for line in group for r in line.get("deprels", ())) for name, group in FILES.items()}
+    for relation in {r for line in TREES for r in line["deprels"]} - {"root"}:
+        row = next(line for line in text.splitlines() if line.startswith(f"| {relation} |"))
+        cells = [cell.strip() for cell in row.strip("|").split("|")]
+        assert [int(cells[k]) for k in (1, 3, 4)] == [count[relation] for count in counts.values()], relation
+    for name, group in FILES.items():
+        arcs_of = [line for line in group if "heads" in line]
+        n_words = sum(len(line["words"]) for line in arcs_of)
+        assert f"| {name} | {len(arcs_of)} | {n_words} | {len(group) - len(arcs_of)} |" in text, name
