@@ -65,7 +65,8 @@ def _values(record: Record, stage: Stage, matrices: tuple[Matrix, ...]) -> None:
     apart = first.values.ndim == 3
     if apart:
         tiles = first.values
-        names = [_("{symbol}, head {head}").format(symbol=first.symbol, head=head + 1) for head in range(len(tiles))]
+        name = "{symbol}, head {head}" if len(tiles) <= FEW else "head {head}" if len(tiles) <= MANY else "{head}"
+        names = [_(name).format(symbol=first.symbol, head=head + 1) for head in range(len(tiles))]
     else:
         tiles = np.stack([matrix.values for matrix in matrices])
         names = [matrix.symbol for matrix in matrices]
@@ -84,6 +85,7 @@ def _values(record: Record, stage: Stage, matrices: tuple[Matrix, ...]) -> None:
     st.plotly_chart(figure, key="inside_matrix", config=CHART)
 
 
+FEW, MANY = 3, 16  # tiles: beyond these, long names would meet
 MAPS = ("scores", "scale", "mask", "softmax")
 
 
@@ -143,7 +145,7 @@ def _contiguous(n_tokens: int, d_model: int, n_heads: int) -> None:
 def _code(stage: Stage) -> None:
     if stage.key == "input":
         if inside_controls.source() == "example":
-            st.code(example_code(inside_controls.example_sizes()), language="python")
+            st.code(example_code(inside_controls.example_sizes()), language="python", wrap_lines=True)
             return
         shown = excerpt("embed")
     else:

@@ -48,7 +48,7 @@ def ledger_figure(
         )
     )
     most = max((line.total for line in lines), default=1)
-    figure.update_xaxes(range=[0, 1.32 * most], showticklabels=False, showgrid=False, title=None)
+    figure.update_xaxes(range=[0, 1.5 * most], showticklabels=False, showgrid=False, title=None)
     figure.update_yaxes(tickfont={"size": 14, "color": TEXT})
     return figure
 

@@ -29,6 +29,7 @@ MOST_NUMBERS = 150  # cells with their number written in them
 MOST_NAMED = 16  # row names that stand legibly beside a tile
 TOP = 46  # pixels: the colour bar with its numbers
 GAP = 0.9  # cells between two tiles
+LEAST_ROW = 10  # pixels: a row whose name can be read
 NAME_PIXELS = 42  # above a tile for its name and mark
 MOST_ACROSS = 12  # cells with numbers in them beside each other
 
@@ -72,10 +73,11 @@ def tiles_figure(
     rows = [tick_text(label) for label in rows[:n_rows]]
     column_names = [tick_text(label) for label in (columns or [str(i + 1) for i in range(n_columns)])[:n_columns]]
     written = tiles.size <= MOST_NUMBERS
-    across = _columns_of_tiles(k, n_rows, n_columns, written)
+    across = _columns_of_tiles(k, n_rows, n_columns, height, written)
     down = math.ceil(k / across)
     width, room = across * (n_columns + GAP) - GAP, n_rows * _room(down, height)
     depth = down * (n_rows + room)
+    row_pixels = (height - TOP) / depth
 
     figure = go.Figure(layout={**layout("", height=height, top=TOP), "dragmode": False})
     shapes, names_drawn = [], []
@@ -114,8 +116,8 @@ def tiles_figure(
         range=[depth, 0],
         tickvals=middle_y,
         ticktext=list(rows) * down,
-        showticklabels=n_rows * down <= 2 * MOST_NAMED,
-        tickfont=font,
+        showticklabels=row_pixels >= LEAST_ROW - 1,
+        tickfont={**font, "size": min(13, int(row_pixels))},
         automargin=True,
     )
     figure.update_layout(shapes=shapes, annotations=names_drawn + ([_note(note)] if note else []))
@@ -239,14 +241,20 @@ def _cut(tiles: Floats, t: Translate) -> tuple[Floats, str]:
     return tiles[:, :rows, :columns], note
 
 
-def _columns_of_tiles(k: int, n_rows: int, n_columns: int, written: bool) -> int:
+def _columns_of_tiles(k: int, n_rows: int, n_columns: int, height: int, written: bool) -> int:
     """How many tiles stand side by side so that the whole is wider than high, and numbers have room in their cells."""
     most = max(1, MOST_ACROSS // (n_columns + 1)) if written else k
 
     def ratio(across: int) -> float:
         return (across * (n_columns + 1)) / (math.ceil(k / across) * (n_rows + 1.5))
 
-    return min(range(1, min(k, most) + 1), key=lambda across: abs(math.log(ratio(across) / 2.2)))
+    def fits(across: int) -> bool:
+        return math.ceil(k / across) * (NAME_PIXELS + LEAST_ROW * min(n_rows, MOST_NAMED)) <= height - TOP
+
+    choices = range(1, min(k, most) + 1)
+    return min(
+        [across for across in choices if fits(across)] or choices, key=lambda across: abs(math.log(ratio(across) / 2.2))
+    )
 
 
 def _room(down: int, height: int) -> float:
