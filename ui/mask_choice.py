@@ -118,7 +118,7 @@ def _unfold(mask: Mask) -> None:
         kind, size = "window", mask.window_size
     elif mask.prefix_length is not None:
         kind, size = "prefix", mask.prefix_length
-    elif not mask.is_causal:
+    elif not mask.is_causal and mask.padded_length is None:
         kind = "bidirectional"
     st.session_state["with_kind"] = kind
     if size is not None:

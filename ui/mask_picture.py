@@ -60,20 +60,20 @@ def honest(first: AttentionTrace, second: AttentionTrace) -> None:
 
 
 def view() -> str:
-    """What the picture shows; the link keeps it as `view=`."""
-    if "view" not in st.session_state:
-        asked = st.query_params.get("view", "one")
-        st.session_state["view"] = asked if asked in VIEWS else "one"
+    """What the picture shows; the link keeps it as `picture=`."""
+    if st.session_state.get("mask_view") not in VIEWS:
+        asked = st.query_params.get("picture", "one")
+        st.session_state["mask_view"] = asked if asked in VIEWS else "one"
     chosen = st.segmented_control(
         _("Show"),
         list(VIEWS),
         required=True,
-        key="view",
+        key="mask_view",
         format_func=lambda key: _(VIEWS[key]),
         label_visibility="collapsed",
         persist_state="session",
     )
-    links.write("view", str(chosen), "one")
+    links.write("picture", str(chosen), "one")
     return str(chosen)
 
 

@@ -1,0 +1,182 @@
+"""The figures of the mask lab by their data: shared ranges, signed colours, masked cells, labels, flow and bytes."""
+
+import numpy as np
+import plotly.io
+import pytest
+
+from analysis.masking import layers_needed
+from model import Mask
+from viz.heatmaps import layer_grid
+from viz.look import ACCENT
+from viz.mask_effects import difference_grid, entitle, moves, row_sums
+from viz.mask_figures import DIFFERENCES, difference_map, mask_matrix, score_map, weight_map
+from viz.mask_flow import MOST_CELLS, MOST_DRAWN, flow_graph, gallery, reach_map
+
+ODD = ["[CLS]", "the", "<s>", "the", "<b>x</b>", "$x$", "", "[SEP]"]
+
+
+def causal(n):
+    return Mask.causal().allowed(n).numpy()
+
+
+def some(n, seed=0):
+    return np.random.default_rng(seed).random((n, n))
+
+
+def names(n):
+    return [f"t{i}" for i in range(n)]
+
+
+def outlines(figure):
+    return [(shape.y0, shape.y1) for shape in figure.layout.shapes if shape.line.color == ACCENT]
+
+
+@pytest.mark.parametrize("n", [1, 2, 8, 40, 512])
+def test_maps_that_are_compared_share_the_range_0_to_1_and_keep_masked_cells_apart(n):
+    both = weight_map(some(n), np.ones((n, n), dtype=bool), names(n), title="a")
+    narrow = weight_map(some(n, 1), causal(n), names(n), title="b", query=n - 1)
+    assert {(figure.data[0].zmin, figure.data[0].zmax) for figure in (both, narrow)} == {(0, 1)}
+    np.testing.assert_array_equal(np.isnan(narrow.data[0].z), ~causal(n))
+    assert outlines(narrow) == [(n - 1.5, n - 0.5)] and not outlines(both)
+    assert narrow.data[0].z.dtype == np.float32
+
+
+def test_differences_are_signed_and_centred_on_0():
+    difference = np.array([[-0.4, 0.1], [0.0, 0.2]])
+    figure = difference_map(difference, ["a", "b"], title="change", limit=0.4)
+    cells = figure.data[0]
+    assert (cells.zmin, cells.zmax) == (-0.4, 0.4)
+    np.testing.assert_allclose(cells.z, difference, atol=1e-7)
+    assert [color for at, color in DIFFERENCES if at == 0.5] == ["rgba(128, 128, 128, 0)"]  # 0 has no colour
+    assert "%{z:+.2f}" in cells.hovertemplate
+
+
+def test_a_difference_of_nothing_draws_nothing():
+    figure = difference_map(np.zeros((3, 3)), names(3), title="change", limit=0.0)
+    assert figure.data[0].zmin < 0 < figure.data[0].zmax
+
+
+def test_cells_that_neither_mask_allows_are_masked_in_the_difference_too():
+    hidden = ~causal(4)
+    figure = difference_map(some(4), names(4), title="change", limit=1, hidden=hidden)
+    np.testing.assert_array_equal(np.isnan(figure.data[0].z), hidden)
+
+
+def test_tokens_are_shown_as_typed():
+    for figure in (
+        weight_map(some(8), causal(8), ODD, title="<i>"),
+        mask_matrix(causal(8), ODD, title="<i>"),
+        reach_map(layers_needed(causal(8), 2), ODD, title="<i>", n_layers=2),
+        flow_graph(causal(8), ODD, title="<i>", query=3, n_layers=2),
+        row_sums(np.ones(8), ODD, title="<i>", query=0, height=400),
+        moves(np.zeros((3, 8)), ODD, title="<i>", first=2, limit=1),
+    ):
+        assert "&lt;s&gt;" in _tokens_of(figure) and "<s>" not in plotly.io.to_json(figure, validate=False)
+        assert any("&lt;i&gt;" in note.text for note in figure.layout.annotations)
+
+
+def _tokens_of(figure):
+    axis = figure.layout.yaxis if figure.data[0].type == "bar" else figure.layout.xaxis
+    return [tick.removeprefix("<b>").removesuffix("</b>") for tick in axis.ticktext]
+
+
+def test_labels_are_thinned_where_they_would_overlap_and_hover_keeps_all_names():
+    figure = weight_map(some(100), causal(100), names(100), title="a", height=300)
+    assert len(figure.layout.xaxis.ticktext) == 100 and len(figure.layout.xaxis2.ticktext) <= 16
+    figure = weight_map(some(30), causal(30), names(30), title="a", height=300)
+    assert figure.layout.xaxis.showticklabels is False
+    assert len(figure.layout.yaxis.ticktext) == 30 and len(figure.layout.yaxis2.ticktext) == 15
+    assert figure.layout.yaxis2.range == figure.layout.yaxis.range
+
+
+def test_scores_take_the_range_they_are_given():
+    figure = score_map(some(3), causal(3), names(3), title="S", limits=(-5, 6))
+    assert (figure.data[0].zmin, figure.data[0].zmax) == (-5, 6)
+
+
+def test_a_small_mask_carries_its_numbers_and_a_large_one_does_not():
+    written = mask_matrix(causal(3), names(3), title="M", words=("0", "−∞")).data[-1]
+    assert list(written.text) == ["0", "−∞", "−∞", "0", "0", "−∞", "0", "0", "0"]
+    assert all(
+        trace.mode != "text" for trace in mask_matrix(causal(60), names(60), title="M").data if trace.type == "scatter"
+    )
+
+
+@pytest.mark.parametrize(("heads", "n"), [(1, 1), (2, 3), (12, 16), (12, 130)])
+def test_differences_of_all_heads_lie_where_the_grid_has_its_tiles(heads, n):
+    difference = np.random.default_rng(0).normal(size=(heads, n, n)).astype(np.float32)
+    limit = float(np.abs(difference).max())
+    figure = difference_grid(difference, names(n), layer=2, limit=limit, selected=heads - 1)
+    grid = layer_grid(np.abs(difference), np.ones((n, n), dtype=bool), names(n), layer=2)
+    assert figure.data[0].z.shape == grid.data[0].z.shape
+    columns = int(np.ceil(np.sqrt(heads)))
+    n_cells = (figure.data[0].z.shape[1] + 1) // columns - 1
+    for head in range(heads):
+        row, column = divmod(head, columns)
+        tile = figure.data[0].z[row * (n_cells + 1) :, column * (n_cells + 1) :][:n_cells, :n_cells]
+        if n_cells == n:
+            np.testing.assert_array_equal(tile, difference[head])
+        else:  # the value farthest from 0 of each block
+            assert np.abs(tile).max() == pytest.approx(np.abs(difference[head]).max())
+    assert (figure.data[0].zmin, figure.data[0].zmax) == (-limit, limit)
+    assert entitle(figure, "<a>").layout.title.text == "<b>&lt;a&gt;</b>"
+
+
+def test_row_sums_stand_beside_the_line_at_1():
+    figure = row_sums(np.array([0.2, 1.0]), ["a", "b"], title="sums", query=0)
+    assert figure.data[0].x.tolist() == pytest.approx([0.2, 1.0])
+    assert figure.data[0].marker.color[0] == ACCENT
+    assert any(shape.x0 == shape.x1 == 1 for shape in figure.layout.shapes)
+
+
+def test_moves_show_the_edit_as_a_gap_behind_a_line():
+    moved = np.array([[0, np.nan, 0.1], [0.2, np.nan, 0.3]])
+    figure = moves(moved, ["a", "b", "c"], title="m", first=1, limit=0.3)
+    assert figure.data[0].zmax == 0.3 and np.isnan(figure.data[0].z[:, 1]).all()
+    assert list(figure.layout.yaxis.ticktext) == ["embedding", "layer 1"]
+    assert {(shape.x0, shape.x1) for shape in figure.layout.shapes} == {(0.5, 1.5), (0.5, 0.5)}
+
+
+def test_reach_shows_the_layers_needed_and_hatches_what_is_out_of_reach():
+    needed = layers_needed(Mask.window(1).allowed(6).numpy(), 2)
+    figure = reach_map(needed, names(6), title="r", n_layers=2)
+    np.testing.assert_array_equal(np.isnan(figure.data[0].z), needed < 0)
+    assert np.nanmax(figure.data[0].z) == 2
+
+
+def test_the_graph_draws_a_line_for_each_cell_that_is_allowed_and_colours_the_past_of_the_query():
+    allowed = causal(4)
+    figure = flow_graph(allowed, names(4), title="g", query=1, n_layers=2)
+    lines = {trace.line.dash or trace.line.width: trace for trace in figure.data if trace.mode == "lines"}
+    drawn = sum(int(np.isnan(trace.x).sum()) for trace in lines.values())
+    assert drawn == 2 * allowed.sum()
+    reached = lines[1.6]
+    assert int(np.isnan(reached.x).sum()) == 2 + 3  # at the top row 1 looks at 2 keys; below, rows 0 and 1 at 1 + 2
+    assert np.nanmax(reached.x) == 1
+
+
+def test_a_row_that_sees_nothing_keeps_its_residual_line():
+    figure = flow_graph(np.zeros((3, 3), dtype=bool), names(3), title="g", query=2, n_layers=3)
+    (line,) = [trace for trace in figure.data if trace.mode == "lines"]
+    assert line.line.dash == "dot" and int(np.isnan(line.x).sum()) == 3
+
+
+def test_of_a_long_sentence_the_graph_draws_the_stretch_around_the_query():
+    figure = flow_graph(causal(512), names(512), title="g", query=300, n_layers=2)
+    ticks = figure.layout.xaxis.ticktext
+    assert len(ticks) == MOST_DRAWN and "<b>t300</b>" in ticks
+    assert (
+        len(flow_graph(causal(512), names(512), title="g", query=511, n_layers=1).layout.xaxis.ticktext) == MOST_DRAWN
+    )
+
+
+@pytest.mark.parametrize("n", [1, 2, 12, 512])
+def test_the_gallery_is_small_whatever_the_sentence(n):
+    masks = [("bidirectional", np.ones((n, n), dtype=bool)), ("causal", causal(n))]
+    figure = gallery(masks, selected=1)
+    cells = min(n, MOST_CELLS)
+    z = figure.data[0].z
+    assert z.shape == (cells, 2 * cells + 1) and z.dtype == np.uint8
+    assert (z[:, :cells] == 1).all() and (z[:, cells] == 2).all()
+    np.testing.assert_array_equal(z[:, cells + 1 :] == 1, causal(cells))
+    assert len(plotly.io.to_json(figure, validate=False)) < 40_000
