@@ -67,11 +67,12 @@ class Row:
     over_products: Spread  # ours / the fastest products
     fastest_products: str
     packing_factor: float | None  # packed linears / linears as stored, products only
+    packs: bool  # whether the app packs this model on this machine
 
     @property
     def ours(self) -> Spread:
-        """What the app runs: packed wherever that works."""
-        return self.packed or self.plain
+        """What the app runs: packed where the probe at load says that it pays (model.packed)."""
+        return self.packed if self.packed is not None and self.packs else self.plain
 
     @property
     def budget(self) -> float:
@@ -92,7 +93,8 @@ class Contest:
     def __init__(self, folder: Path) -> None:
         self.plain = load_folder(folder).transformer
         packed = load_folder(folder).transformer
-        self.packed = packed if pack(packed.blocks) else None
+        self.packs = pack(packed.blocks, only_if_faster=True)
+        self.packed = packed if self.packs or pack(packed.blocks) else None
         self.theirs = load_theirs(folder)
         self.product_weights = ProductWeights(self.plain.config, packed=self.packed is not None)
 
@@ -122,7 +124,7 @@ class Contest:
         times = interleave(runs | products.runs, clock=clock, seconds=seconds, warm_up=warm_up)
 
         fastest = min(products.runs, key=lambda name: Spread.of(times[name]).median)
-        ours = "plain" if self.packed is None else "packed"
+        ours = "packed" if self.packs else "plain"
         base = times["transformers"]
         return Row(
             model=model,
@@ -137,6 +139,7 @@ class Contest:
             over_products=ratios(times[ours], times[fastest]),
             fastest_products=fastest,
             packing_factor=products.packing_factor(),
+            packs=self.packs,
         )
 
     def _difference(self, ids: Tensor, allowed: Tensor | None) -> float:
@@ -262,6 +265,8 @@ def verdict(rows: Sequence[Row]) -> str:
             f"{asked} rows; ≤ {ALWAYS} elsewhere."
         )
     for model in dict.fromkeys(row.model for row in rows):
+        packs = any(row.packs for row in rows if row.model == model)
+        lines.append(f"- {MODELS.get(model, model)}: here the app runs with {'packed' if packs else 'plain'} weights.")
         worst = max(row.difference for row in rows if row.model == model)
         lines.append(f"- {MODELS.get(model, model)}: attention differs from transformers by at most {worst:.1e}.")
     return "\n".join(lines)

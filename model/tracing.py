@@ -107,7 +107,7 @@ class AttentionModel:
         entry: Entry | None = None,
         packed: bool = True,
     ) -> None:
-        """Takes the parts. `packed` packs the weights for oneDNN where that works (model.packed)."""
+        """Takes the parts. `packed` packs the weights for oneDNN where that is faster (model.packed)."""
         self.id = id
         self.label = label
         self.entry = entry
@@ -115,7 +115,7 @@ class AttentionModel:
         self.trained = trained
         self.tokenizer = tokenizer
         self.transformer = transformer.eval().requires_grad_(False)
-        self.is_packed = packed and pack(self.transformer.blocks)
+        self.is_packed = packed and pack(self.transformer.blocks, only_if_faster=True)
 
     @property
     def config(self) -> TransformerConfig:

@@ -59,14 +59,20 @@ def test_maps_that_differ_stop_the_benchmark(folder):
     ],
 )
 def test_the_budget_depends_on_what_packing_gains(row, ratio, factor, budget, judgement):
-    judged = replace(row, packed=Spread(ratio, ratio - 0.1, ratio + 0.1), packing_factor=factor)
+    judged = replace(row, packs=True, packed=Spread(ratio, ratio - 0.1, ratio + 0.1), packing_factor=factor)
     assert (judged.budget, judged.judgement) == (budget, judgement)
 
 
 def test_the_report_says_which_budget_was_missed(row):
-    slow = replace(row, packed=Spread(1.2, 1.1, 1.3), packing_factor=None)
+    slow = replace(row, packs=True, packed=Spread(1.2, 1.1, 1.3), packing_factor=None)
     assert "≤ 1.00 MISSED" in forward.report([slow])
     assert "0 of 1 rows hold their budget, 0 are in the noise around it, 1 miss it" in forward.verdict([slow])
+
+
+def test_what_the_app_runs_is_judged_and_not_what_it_leaves(row):
+    unpacked = replace(row, packs=False, packed=Spread(1.2, 1.1, 1.3), plain=Spread(0.9, 0.8, 1.0), packing_factor=1.0)
+    assert unpacked.judgement == "holds"
+    assert "runs with plain weights" in forward.verdict([unpacked])
 
 
 def test_products_have_the_shapes_of_a_forward_and_time_their_linears(contest):

@@ -170,6 +170,24 @@ def test_packing_is_left_alone_where_the_operators_answer_differently(tiny, monk
     assert isinstance(tiny.blocks[0].attention.W_q, torch.nn.Linear)
 
 
+@pytest.mark.parametrize(("slower", "done"), [("packed", False), ("plain", True)])
+def test_packing_is_done_only_where_it_is_clearly_faster(tiny, monkeypatch, slower, done):
+    if not pack(torch.nn.Sequential(torch.nn.Linear(8, 8))):
+        pytest.skip("this build of torch has no packed oneDNN product")
+    clock = iter(range(10_000))
+    slow_class = PackedLinear if slower == "packed" else torch.nn.Linear
+    forward = slow_class.forward
+
+    def slow(self, x):
+        next(clock), next(clock)  # three ticks in place of one
+        return forward(self, x)
+
+    monkeypatch.setattr("model.packed.time.perf_counter", lambda: next(clock))
+    monkeypatch.setattr(slow_class, "forward", slow)
+    assert pack(tiny.blocks, only_if_faster=True) is done
+    assert isinstance(tiny.blocks[0].ffn.W_1, PackedLinear) is done
+
+
 def zeros(x, layer):
     return torch.zeros(*x.shape[:-1], layer.out_features)
 
