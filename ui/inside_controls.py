@@ -118,8 +118,8 @@ def _sentence() -> Record:
 
 
 def _layer_head(n_layers: int, n_heads: int) -> tuple[int, int]:
-    layer = choose(_("Layer"), "layer", list(range(1, n_layers + 1)), 1, width=80)
-    head = choose(_("Head"), "head", list(range(1, n_heads + 1)), 1, width=80)
+    layer = choose(_("Layer"), "block_layer", list(range(1, n_layers + 1)), 1, width=80)
+    head = choose(_("Head"), "block_head", list(range(1, n_heads + 1)), 1, width=80)
     return layer - 1, head - 1
 
 

@@ -1,0 +1,168 @@
+"""Parameters and cost: sizes, presets, impossible sizes, counts beside formulas, the measurement."""
+
+import pytest
+
+from analysis.cost import ledger
+from analysis.known_configs import known_config
+from ui import cost_tabs
+
+TABS = ["Parameters", "One head or several", "Longer sentences", "What the paper measured"]
+
+
+@pytest.fixture
+def cost(app, monkeypatch):
+    measured = cost_tabs.time_heads
+    monkeypatch.setattr(cost_tabs, "time_heads", lambda *sizes: measured(*sizes, longest=0.02))
+    cost_tabs.measure.clear()
+
+    class Cost:
+        def __init__(self):
+            self.app = app
+
+        def open(self, tab=TABS[0], **link):
+            for name, value in link.items():
+                app.test.query_params[name] = value
+            app.run()
+            app.test.switch_page("pages/cost.py")
+            for name, value in link.items():
+                app.test.query_params[name] = value
+            app.run()
+            return self.tab(tab) if tab != TABS[0] else self
+
+        def tab(self, name):
+            app.test.session_state["cost_tab"] = name
+            app.run()
+            return self
+
+        @property
+        def metrics(self):
+            return [metric.value for metric in app.test.metric]
+
+        def table(self):
+            return app.test.dataframe[0].value
+
+    return Cost()
+
+
+def test_opens_on_bert_base_and_agrees_with_it_to_the_last_parameter(cost):
+    cost.open()
+    assert cost.metrics == ["2.36 M", "4.72 M", "7.09 M", "23.8 M", "109 M"]
+    assert "Formula and count agree to the last parameter: 109,482,240." in cost.app.words
+    table = cost.table()
+    assert (table["by formula"] == table["counted in torch"]).all()
+    assert table["total"].iloc[-1] == table["total"].iloc[:-1].sum() == 109_482_240
+
+
+@pytest.mark.parametrize(
+    "model_id", ["minilm", "bert-base-cased", "bert-base-chinese", "bert-base-multilingual-cased", "toy"]
+)
+def test_any_model_of_the_catalogue_by_its_config_alone(cost, model_id, forwards):
+    cost.open()
+    forwards.clear()  # the page Attention opens first
+    cost.app.pick("cost_preset", model_id)
+    total = ledger(known_config(model_id), pooler=True).total
+    assert f"to the last parameter: {total:,}." in cost.app.words
+    assert cost.app.value("cost_preset") == model_id
+    assert not forwards
+
+
+def test_a_changed_size_is_no_longer_that_model(cost):
+    cost.open()
+    cost.app.pick("cost_layers", 6)
+    assert cost.app.value("cost_preset") == "own"
+    assert cost.table()["times"].max() == 6
+    cost.app.pick("cost_layers", 12)
+    assert cost.app.value("cost_preset") == "bert-base-uncased"
+
+
+def test_bias_swiglu_and_pooler_move_the_ledger(cost):
+    cost.open()
+    before = cost.table()["total"].iloc[-1]
+    cost.app.pick("cost_pooler", False)
+    assert before - cost.table()["total"].iloc[-1] == 590_592
+    cost.app.pick("cost_bias", False)
+    assert "4·d_model²" in set(cost.table()["formula"])
+    cost.app.pick("cost_swiglu", True)
+    assert "3·d_model·d_ff" in set(cost.table()["formula"])
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("heads", 7, "d_model 768 can't be split over 7 heads"),
+        ("d_model", 0, "d_model is 0"),
+        ("heads", 0, "num_heads is 0"),
+        ("d_ff", 0, "d_ff is 0"),
+        ("layers", -1, "num_layers is -1"),
+        ("layers", 10**9, "num_layers is 1000000000"),
+        ("vocabulary", 10**12, "vocab_size is"),
+        ("positions", -5, "it can't be below 0"),
+        ("d_model", 65_536 - 65_536 % 12, "more than any model"),
+    ],
+)
+def test_impossible_sizes_say_why_and_keep_the_rest(cost, name, value, said):
+    cost.open()
+    if said == "more than any model":
+        cost.app.pick("cost_layers", 512)
+    before = cost.metrics
+    cost.app.pick(f"cost_{name}", value)
+    (error,) = cost.app.errors
+    assert said in error and "stays." in error
+    assert cost.metrics == before
+
+
+def test_eight_heads_cost_no_more_than_one_by_proof_count_and_measurement(cost):
+    cost.open(TABS[1], d_model="512", heads="8", d_ff="2048", n="10")
+    latex = " ".join(latex.value for latex in cost.app.test.get("latex"))
+    assert r"8 \cdot 10^2 \cdot 64 = 51{,}200" in latex and r"1 \cdot 10^2 \cdot 512 = 51{,}200" in latex
+    table = cost.table()
+    assert (table["h = 1"] == table["h = 8"]).all() and (table["by formula"] == table["h = 8"]).all()
+    assert "8 heads: " in cost.app.words and "Medians of " in cost.app.words
+    assert "100 with one head and 800 with 8" in cost.app.words
+    assert cost.app.figures()
+
+
+def test_what_is_too_much_to_time_is_said_and_still_counted(cost):
+    cost.open(TABS[1], n="4096")
+    assert "too much work to time on a page" in cost.app.words
+    assert (cost.table()["h = 1"] == cost.table()["by formula"]).all()
+
+
+@pytest.mark.parametrize("n", ["0", "-4", "1000000"])
+def test_an_impossible_number_of_tokens(cost, n):
+    cost.open(TABS[1], n=n)
+    assert "N is" in cost.app.errors[0]
+
+
+def test_measuring_again_measures_again(cost, monkeypatch):
+    cost.open(TABS[1], d_model="64", heads="4")
+    ran = []
+    original = cost_tabs.time_heads
+    monkeypatch.setattr(cost_tabs, "time_heads", lambda *sizes: ran.append(sizes) or original(*sizes))
+    cost.app.run()
+    assert not ran
+    next(button for button in cost.app.test.button if button.label == "Measure again").click()
+    cost.app.run()
+    assert len(ran) == 1
+
+
+def test_growth_says_where_the_costs_cross(cost):
+    cost.open(TABS[2])
+    assert "2·d_model = 1,536, and all the rest at N = 4,608" in cost.app.words
+    assert len(cost.app.figures()) == 2
+
+
+def test_the_papers_table_has_its_source(cost):
+    cost.open(TABS[3])
+    assert "Vaswani et al. 2017" in cost.app.words and "newstest2013" in cost.app.words
+
+
+def test_wrong_link_values_become_defaults(cost):
+    cost.open(d_model="<script>", heads="", bias="maybe", n="many", layers="1e3")
+    assert cost.metrics[-1] == "109 M" and not cost.app.errors
+
+
+def test_a_limited_server_offers_only_its_models(cost, monkeypatch):
+    monkeypatch.setenv("HEADWORK_MODELS", "minilm")
+    cost.open()
+    assert "bert-base-cased" not in cost.app.test.get_by_key("cost_preset").options
