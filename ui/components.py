@@ -14,6 +14,7 @@ import streamlit as st
 
 import viz
 from ui.languages import _
+from viz.look import COLORSCALE
 from viz.overview import Metric, overview_maps, overview_view, parse_head
 from viz.token_strip import DIRECTIONS, Direction, strip_maps, strip_view
 from viz.wire import Curve
@@ -137,6 +138,7 @@ def overview(
     source: Source = None,
     metric: Metric | None = None,
     scale: Curve = "linear",
+    colorscale: str = COLORSCALE,
     maximum: float = 1.0,
     text_scale: float = 1.0,
     on_pick: Callable[[int, int], None] | None = None,
@@ -151,6 +153,7 @@ def overview(
         source: names the maps for the cache of what is sent: model id, text, mask, reading.
         metric: colours each head by a number in place of its map.
         scale: how colours grow with weights.
+        colorscale: a Plotly scale, for maps.
         maximum: what the last colour stands for.
         text_scale: 1 = normal text, 1.4 = for the back row.
         on_pick: hears the layer and head picked, from 0, before the page's script runs.
@@ -170,6 +173,7 @@ def overview(
         selected=selected,
         metric=metric,
         scale=scale,
+        colorscale=colorscale,
         text_scale=text_scale,
         t=_,
     )

@@ -17,7 +17,6 @@ from plotly.colors import get_colorscale
 
 from viz.look import (
     ACCENT,
-    COLORSCALE,
     HOLE,
     MASKED_FILL,
     MASKED_LINES,
@@ -28,8 +27,9 @@ from viz.look import (
     tick_text,
     untranslated,
 )
+from viz.style import PLAIN, Style
 
-MAX_TICKS = 36  # more tick labels than this overlap at the height the page gives a map
+TICK_PIXELS = 11  # of a map's height for each tick label; with less they overlap
 MAX_POINTED = (
     40  # a tile of the layer grid is about 100 pixels wide: cells can be pointed at up to here, then only seen
 )
@@ -46,6 +46,7 @@ def head_heatmap(
     *,
     title: str = "",
     height: int = 455,
+    style: Style = PLAIN,
     t: Translate = untranslated,
 ) -> go.Figure:
     """One head's map, large, with the tokens on both axes and the weight on hover.
@@ -56,35 +57,51 @@ def head_heatmap(
         labels: the N tokens as text; they are escaped here.
         title: text above the map.
         height: of the whole figure, in pixels.
+        style: colours, what the last one stands for, and the size of text.
         t: translates the figure's own words.
     """
     n_tokens = len(labels)
     _check_shapes(attention, allowed, n_tokens)
+    scale = style.text_scale
     ticks = [tick_text(label) for label in labels]
     figure = go.Figure(
         layout={
             **layout("", height=height, top=14),
             "annotations": [
-                _name(f"<b>{html.escape(title, quote=False)}</b>", 0, 1, xref="paper", yref="paper", size=17, yshift=26)
+                _name(
+                    f"<b>{html.escape(title, quote=False)}</b>",
+                    0,
+                    1,
+                    xref="paper",
+                    yref="paper",
+                    size=17 * scale,
+                    yshift=26,
+                )
             ],
             "legend": {
                 "orientation": "h",
                 "x": 0,
                 "y": 1.005,
                 "yanchor": "bottom",
-                "font": {"size": 13, "color": TEXT},
+                "font": {"size": 13 * scale, "color": TEXT},
             },
         }
     )
+    weights = np.where(allowed, attention, np.nan).astype(np.float32)
+    quantity = style.quantity or t("attention weight")
+    is_even = style.curve == "linear"
     figure.add_trace(
         go.Heatmap(
-            z=np.where(allowed, attention, np.nan).astype(np.float32),
+            z=weights if is_even else style.places(weights),
+            customdata=None if is_even else weights,  # what is pointed at is always the weight, not its colour
             zmin=0,
-            zmax=1,
-            colorscale=COLORSCALE,
+            zmax=style.maximum if is_even else 1,
+            colorscale=style.colorscale,
             hoverongaps=False,
-            name=t("attention weight"),
-            hovertemplate=hover(t("query '{query}' → key '{key}': {weight}"), weight="%{z:.2f}"),
+            name=quantity,
+            hovertemplate=hover(
+                t("query '{query}' → key '{key}': {weight}"), weight="%{z:.2f}" if is_even else "%{customdata:.3f}"
+            ),
             colorbar={
                 "orientation": "h",
                 "thickness": 10,
@@ -94,16 +111,15 @@ def head_heatmap(
                 "y": 1,
                 "yanchor": "bottom",
                 "ypad": 8,
-                "tickvals": [0, 0.5, 1],
-                "ticktext": ["0", t("attention weight"), "1"],  # a title of its own would take 35 pixels from the map
-                "tickfont": {"size": 13, "color": TEXT},
+                **_colorbar_ticks(style, quantity),
+                "tickfont": {"size": 13 * scale, "color": TEXT},
                 "outlinewidth": 0,
             },
         )
     )
     if not allowed.all():
         _add_masked(figure, allowed, t)
-    _token_axes(figure, ticks, t)
+    _token_axes(figure, ticks, t, height=height, scale=scale)
     return figure
 
 
@@ -115,6 +131,7 @@ def layer_grid(
     layer: int,
     selected: int | None = None,
     height: int = 455,
+    style: Style = PLAIN,
     t: Translate = untranslated,
 ) -> go.Figure:
     """All heads of one layer as tiles of one heatmap, each with its name ("4-2") above it.
@@ -130,6 +147,7 @@ def layer_grid(
         layer: the layer's index from 0, for the names.
         selected: the index from 0 of the head to outline.
         height: of the whole figure, in pixels.
+        style: colours and what the last one stands for.
         t: translates the figure's own words.
     """
     n_heads, n_tokens = attention.shape[0], len(labels)
@@ -151,11 +169,13 @@ def layer_grid(
         if head == selected:
             shapes.append({**box, "line": {"color": ACCENT, "width": 3}})
         name = f"{layer + 1}-{head + 1}"
-        names.append(_name(f"<b>{name}</b>" if head == selected else name, left, top, size=14, xshift=-2))
+        names.append(
+            _name(f"<b>{name}</b>" if head == selected else name, left, top, size=14 * style.text_scale, xshift=-2)
+        )
 
     figure = go.Figure(
         go.Heatmap(
-            **(_exact_cells(mosaic, t) if n_cells <= MAX_POINTED else _byte_cells(mosaic)),
+            **(_exact_cells(mosaic, style, t) if n_cells <= MAX_POINTED else _byte_cells(mosaic, style)),
             x=_edges(n_columns, n_cells, gap),
             y=_edges(n_rows, n_cells, name_room),
             showscale=False,
@@ -252,17 +272,18 @@ def _outline(masked: Bools) -> tuple[Floats, Floats]:
     return np.array(x, dtype=np.float32), np.array(y, dtype=np.float32)
 
 
-def _token_axes(figure: go.Figure, ticks: list[str], t: Translate) -> None:
+def _token_axes(figure: go.Figure, ticks: list[str], t: Translate, *, height: int, scale: float) -> None:
     """Square cells with a tick for each token. When tokens are many only every k-th is labelled.
 
     Hover reads its names from the axis of the trace, so that axis keeps every name; the labels one can see then
     stand on a second pair of axes laid over it.
     """
     n_tokens = len(ticks)
-    step = math.ceil(n_tokens / MAX_TICKS)
+    step = math.ceil(n_tokens / max((height - 59) / (TICK_PIXELS * scale), 1))
     positions = np.arange(n_tokens, dtype=np.int32)
-    size = 15 if n_tokens <= 14 else 13 if n_tokens <= 24 else 11
-    font = {"size": 14, "color": TEXT}
+    room = (height - 115) / min(n_tokens, math.ceil(n_tokens / step))  # pixels for each label
+    size = scale * (15 if room >= 18 else 13 if room >= 14 else 11)
+    font = {"size": 14 * scale, "color": TEXT}
     look = {
         "showgrid": False,
         "zeroline": False,
@@ -289,7 +310,7 @@ def _token_axes(figure: go.Figure, ticks: list[str], t: Translate) -> None:
     figure.add_trace(go.Scatter(x=[None], y=[None], xaxis="x2", yaxis="y2", hoverinfo="skip", showlegend=False))
 
 
-def _name(text: str, x: float, y: float, *, size: int, **place: Any) -> dict[str, Any]:
+def _name(text: str, x: float, y: float, *, size: float, **place: Any) -> dict[str, Any]:
     """A name above the corner (x, y). A title would be moved out of the picture by the colour bar."""
     font = {"size": size, "color": TEXT}
     return {
@@ -304,18 +325,30 @@ def _name(text: str, x: float, y: float, *, size: int, **place: Any) -> dict[str
     }
 
 
-def _exact_cells(mosaic: Floats, t: Translate) -> dict[str, Any]:
-    template = hover(t("query '{query}' → key '{key}': {weight}"), weight="%{z:.2f}")
-    scale = {"zmin": 0, "zmax": 1, "colorscale": COLORSCALE}
-    return {"z": mosaic, **scale, "hoverongaps": False, "hovertemplate": template}
+def _exact_cells(mosaic: Floats, style: Style, t: Translate) -> dict[str, Any]:
+    sentence = t("query '{query}' → key '{key}': {weight}")
+    scale = {"zmin": 0, "colorscale": style.colorscale, "hoverongaps": False}
+    if style.curve == "linear":
+        return {"z": mosaic, "zmax": style.maximum, "hovertemplate": hover(sentence, weight="%{z:.2f}"), **scale}
+    template = hover(sentence, weight="%{customdata:.3f}")
+    return {"z": style.places(mosaic), "customdata": mosaic, "zmax": 1, "hovertemplate": template, **scale}
 
 
-def _byte_cells(mosaic: Floats) -> dict[str, Any]:
-    """A quarter of the bytes of float32: 0 for a hole, 1…255 for the weights 0…1."""
-    z = np.where(np.isnan(mosaic), 0, 1 + np.rint(254 * np.nan_to_num(mosaic))).astype(np.uint8)
-    colors = get_colorscale(COLORSCALE)
-    scale = [[0, HOLE], *([(1 + 254 * at) / 255, color] for at, color in colors)]
+def _byte_cells(mosaic: Floats, style: Style) -> dict[str, Any]:
+    """A quarter of the bytes of float32: 0 for a hole, 1…255 for the places 0…1 in the scale."""
+    places = np.nan_to_num(style.places(mosaic))
+    z = np.where(np.isnan(mosaic), 0, 1 + np.rint(254 * places)).astype(np.uint8)
+    scale = [[0, HOLE], *([(1 + 254 * at) / 255, color] for at, color in get_colorscale(style.colorscale))]
     return {"z": z, "zmin": 0, "zmax": 255, "colorscale": scale, "hoverinfo": "skip"}
+
+
+def _colorbar_ticks(style: Style, quantity: str) -> dict[str, Any]:
+    """0, what is measured, and the maximum: a title of its own would take 35 pixels from the map."""
+    ticks = style.ticks()
+    if style.curve == "log":
+        return {"tickvals": style.places(np.array(ticks)).tolist(), "ticktext": [f"{tick:.3g}" for tick in ticks]}
+    at = ticks if style.curve == "linear" else style.places(np.array(ticks)).tolist()
+    return {"tickvals": [at[0], at[-1] / 2, at[-1]], "ticktext": ["0", quantity, f"{style.maximum:g}"]}
 
 
 def _coarsen(weights: Floats, limit: int) -> tuple[Floats, int]:

@@ -79,6 +79,7 @@ def overview_view(
     selected: tuple[int, int] | None,
     metric: Metric | None = None,
     scale: Curve = "linear",
+    colorscale: str = COLORSCALE,
     text_scale: float = 1.0,
     t: Translate = untranslated,
 ) -> dict[str, Any]:
@@ -92,6 +93,7 @@ def overview_view(
         selected: layer and head to outline, from 0.
         metric: colours each head by a number; None = by its map.
         scale: how colours grow with weights.
+        colorscale: a Plotly scale, for maps.
         text_scale: 1 = normal text, 1.4 = for the back row.
         t: translates the overview's own words.
     """
@@ -105,7 +107,7 @@ def overview_view(
         "selected": None if selected is None else [int(index) for index in selected],
         "metric": None if metric is None else _metric(metric),
         "accent": ACCENT,
-        "colours": colours(),
+        "colours": colours(colorscale),
         "curve": curve(scale),
         "text_scale": text_scale,
         "text": _words(t, step),

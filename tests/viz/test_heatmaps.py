@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 import plotly.io
 import pytest
 
-from viz.heatmaps import MAX_CELLS, MAX_POINTED, MAX_TICKS, head_heatmap, layer_grid
+from viz.heatmaps import MAX_CELLS, MAX_POINTED, head_heatmap, layer_grid
 from viz.look import MASKED_FILL, TEXT
 
 REPEATED = ["[CLS]", "the", "<s>", "the", "<b>x</b>", "$x$", "the", "[SEP]"]
@@ -95,6 +95,9 @@ def test_hover_says_query_key_and_two_decimals():
     attention, allowed = maps(1, 4)
     template = head_heatmap(attention[0], allowed, list("abcd")).data[0].hovertemplate
     assert template == "query '%{y}' → key '%{x}': %{z:.2f}<extra></extra>"
+
+
+MAX_TICKS = 36  # of a figure 455 pixels high: 11 pixels for each label
 
 
 @pytest.mark.parametrize("n", [MAX_TICKS + 1, 64, 200, 512])

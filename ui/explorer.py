@@ -1,0 +1,185 @@
+"""The Attention page's picture: the sentence, one head large, all heads small, and the tabs below."""
+
+import streamlit as st
+
+from analysis import READINGS, Reading
+from model import AttentionTrace, HeadworkError
+from ui import components, explorer_maps, explorer_view, links, remarks
+from ui.explorer_compare import compare_tab
+from ui.explorer_heads import heads_tab
+from ui.explorer_numbers import numbers_tab
+from ui.explorer_take import take_tab
+from ui.explorer_view import BY_MAP, View
+from ui.languages import _, explain, plain
+from viz.heatmaps import head_heatmap
+from viz.style import Style
+
+MAP_HEIGHT = 380  # pixels: sentence, maps and controls stand on a laptop's screen without scrolling
+LARGE_MAP_HEIGHT = 500
+# What Streamlit has no setting for: a lower bar above the page, and labels of layer and head beside their buttons.
+STYLE = """<style>
+@media (min-width: 800px) {
+  .stAppHeader { height: 2.25rem; min-height: 2.25rem; }
+  .stMainBlockContainer:has(.st-key-attention-title) { padding-top: 2.25rem; }
+}
+.st-key-attention-title .stHeading h1 { padding: 0; }
+.st-key-layer-head .stButtonGroup { display: flex; flex-flow: row wrap; align-items: center; gap: 0 0.6rem; }
+.st-key-layer-head .stButtonGroup label { margin: 0; min-height: 0; }
+</style>"""
+TABS = {
+    "heads": "This layer's heads",
+    "numbers": "Numbers",
+    "compare": "Compare A | B",
+    "take": "Take it with you",
+}
+
+
+def title() -> None:
+    """The page's question, and behind two buttons how its pictures look and are read."""
+    st.html(STYLE)
+    with st.container(horizontal=True, vertical_alignment="center", key="attention-title"):
+        st.title(_("What does each head look at?"))
+        explorer_view.look()
+        with st.popover(_("How to read this")):
+            remarks.how_to_read()
+
+
+@st.fragment
+def explore(trace: AttentionTrace) -> None:
+    """Everything that layer, head and reading change: a choice here reruns nothing else."""
+    with st.container(gap="xsmall"):
+        strip_place = st.container()
+        map_place, side_place = st.columns([6, 5], gap="medium")
+        side = side_place.container(gap="xsmall")
+        overview_place, reading_place = side.container(gap="xsmall"), side.container(gap="xsmall")
+        view = explorer_view.read_controls(trace, st.container(), reading_place)
+    try:
+        reading = explorer_maps.reading(trace, view)
+    except HeadworkError as error:
+        st.error(explain(error), icon="✋")
+        return
+    style = explorer_maps.style(reading, view)
+    with strip_place:
+        _strip(trace, reading, view, style)
+    with map_place:
+        _map(reading, view, style)
+    with overview_place:
+        _overview(trace, reading, view, style)
+    reading_place.markdown(f":small[{plain(_where_the_rest_goes(trace, reading, view))}]")
+    kind = READINGS[view.reading]
+    st.markdown(f"**{plain(_(kind.title))}.** {plain(_(kind.shows))} {plain(_(kind.leaves_out))}")
+    remarks.status(trace, view.name)
+    _tabs(trace, reading, view, style)
+
+
+def _strip(trace: AttentionTrace, reading: Reading, view: View, style: Style) -> None:
+    of = reading.trace
+    components.token_strip(
+        of.attention[view.layer],
+        of.allowed,
+        of.labels,
+        layer=view.layer,
+        heads=explorer_view.shown_heads(view, of.n_heads),
+        key="strip",
+        source=explorer_maps.source(trace, view),
+        is_special=list(of.is_special),
+        is_padding=list(of.units.of_kind("padding")),
+        pinned=explorer_view.pinned(of.labels),
+        direction=explorer_view.direction(),
+        scale=style.curve,
+        maximum=style.maximum,
+        tile=0,
+        height=170,
+        text_scale=style.text_scale,
+        on_pinned=lambda index: explorer_view.pin(of.labels, index),
+        on_heads=lambda heads: explorer_view.choose_heads(view, heads),
+        on_direction=explorer_view.turn,
+    )
+
+
+def _map(reading: Reading, view: View, style: Style) -> None:
+    of = reading.trace
+    figure = head_heatmap(
+        of.attention[view.layer, view.head],
+        of.allowed,
+        of.labels,
+        title=_("Head {name}").format(name=view.name),
+        height=map_height(view),
+        style=style,
+        t=_,
+    )
+    st.plotly_chart(figure, key="head_map", config=remarks.CHART, alt=_alt(view))
+
+
+def _overview(trace: AttentionTrace, reading: Reading, view: View, style: Style) -> None:
+    colour = explorer_view.colour_by()
+    components.overview(
+        reading.trace.attention,
+        reading.trace.allowed,
+        selected=(view.layer, view.head),
+        key="overview",
+        source=explorer_maps.source(trace, view),
+        metric=None if colour == BY_MAP else explorer_maps.metric(trace, view.level, colour),
+        scale=style.curve,
+        colorscale=style.colorscale,
+        maximum=style.maximum,
+        text_scale=style.text_scale,
+        on_pick=explorer_view.go_to,
+    )
+
+
+def map_height(view: View) -> int:
+    """Of the large map, in pixels."""
+    return LARGE_MAP_HEIGHT if view.text_scale > 1 else MAP_HEIGHT
+
+
+def _alt(view: View) -> str:
+    return _("Attention map of head {name}: each row is a query, each column a key.").format(name=view.name)
+
+
+def _where_the_rest_goes(trace: AttentionTrace, reading: Reading, view: View) -> str:
+    """How much of this head's weight words don't get."""
+    return _removed(reading, view) if view.reading == "without_special" else _on_special(trace, view)
+
+
+def _removed(reading: Reading, view: View) -> str:
+    share = reading.removed_overall[view.layer, view.head]
+    names = _and(reading.removed_labels)
+    if not names:
+        return _("This text has no special tokens: nothing was taken away.")
+    return _("{share:.0%} of the weight went to {names}.").format(share=share, names=names)
+
+
+def _on_special(trace: AttentionTrace, view: View) -> str:
+    on = explorer_maps.masses(trace, view)
+    if on["special_mass"] != on["special_mass"]:  # NaN: no row could choose
+        return ""
+    sentence = _("Head {name} gives {start:.0%} of its words' weight to [CLS] and {separator:.0%} to [SEP].")
+    return sentence.format(name=view.name, start=on["start_mass"], separator=on["separator_mass"])
+
+
+def _and(names: tuple[str, ...]) -> str:
+    return _(" and ").join(names) if len(names) < 3 else ", ".join(names)
+
+
+def _tabs(trace: AttentionTrace, reading: Reading, view: View, style: Style) -> None:
+    """Only the open tab is computed; which one it is stands in the link."""
+    titles = {name: _(title) for name, title in TABS.items()}
+    first = explorer_view.choice("view", list(TABS), "heads")
+    lang = st.session_state.get("lang", "en")
+    places = st.tabs(list(titles.values()), default=titles[first], key=f"tabs_{lang}", on_change="rerun")
+    opened = next((name for name, place in zip(titles, places, strict=True) if place.open), "heads")
+    st.session_state["view"] = opened
+    links.write("view", opened, "heads")
+    with places[list(titles).index(opened)]:
+        try:
+            if opened == "heads":
+                heads_tab(trace, reading, view, style)
+            elif opened == "numbers":
+                numbers_tab(trace, view)
+            elif opened == "compare":
+                compare_tab(trace, reading, view, style)
+            else:
+                take_tab(trace, reading, view, style)
+        except HeadworkError as error:
+            st.error(explain(error), icon="✋")

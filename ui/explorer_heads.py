@@ -1,0 +1,89 @@
+"""All heads of the layer large, attention rollout through the layers, and one head in four readings."""
+
+import streamlit as st
+
+from analysis import READINGS, Reading
+from model import AttentionTrace
+from ui import explorer_maps, remarks
+from ui.explorer_view import View, segments
+from ui.languages import _, plain
+from viz.heatmaps import head_heatmap, layer_grid
+from viz.style import Style
+
+GRID_HEIGHT = 560
+ROLLOUT_HEIGHT = 520
+SIDE_HEIGHT = 400
+SHOWN = {
+    "heads": "Heads one by one",
+    "readings": "Four readings of this head",
+    "rollout": "All layers together (rollout)",
+}
+
+
+def heads_tab(trace: AttentionTrace, reading: Reading, view: View, style: Style) -> None:
+    """The layer's heads as one figure, the head in four readings, or the layers up to this one as a single map."""
+    shown = segments(_("Show"), "show", SHOWN, "heads")
+    if shown == "rollout":
+        _rollout(trace, view)
+        return
+    if shown == "readings":
+        _side_by_side(trace, view)
+        return
+    of = reading.trace
+    grid = layer_grid(
+        of.attention[view.layer],
+        of.allowed,
+        of.labels,
+        layer=view.layer,
+        selected=view.head,
+        height=GRID_HEIGHT,
+        style=style,
+        t=_,
+    )
+    st.plotly_chart(grid, key="layer_grid", config=remarks.CHART)
+
+
+def _rollout(trace: AttentionTrace, view: View) -> None:
+    flow = explorer_maps.flow(trace, view.layer + 1)
+    left, right = st.columns([3, 2], gap="medium")
+    figure = head_heatmap(
+        flow,
+        flow > 0,
+        trace.tokens,
+        title=_("Rollout through layers 1 to {layer}").format(layer=view.layer + 1),
+        height=ROLLOUT_HEIGHT,
+        style=Style(view.colorscale, quantity=_("share of the input token"), text_scale=view.text_scale),
+        t=_,
+    )
+    left.plotly_chart(figure, key="rollout_map", config=remarks.CHART)
+    right.markdown(
+        _(
+            "Each row says which input tokens a token is made of after layer {layer}, if attention is followed back "
+            "layer by layer: A = ½ W + ½ I, W the mean over heads, multiplied from the last layer to the first "
+            "(Abnar & Zuidema 2020, section 3).\n\n"
+            "**What it is not.** It takes attention and residual as equal halves, all heads as alike, and leaves out "
+            "values and the feed-forward network. In the paper's six-layer model its rank correlation with blanking "
+            "tokens out rose from 0.32 in layer 1 to 0.71 in layer 6, where raw weights had 0.69 and 0.29; on "
+            "DistilBERT every such measure stayed between 0.08 and 0.14. Under a causal mask it favours early tokens."
+        ).format(layer=view.layer + 1)
+    )
+
+
+def _side_by_side(trace: AttentionTrace, view: View) -> None:
+    """One head in all four readings, each with what it leaves out."""
+    places = [*st.columns(2, gap="medium"), *st.columns(2, gap="medium")]
+    for place, (name, kind) in zip(places, READINGS.items(), strict=True):
+        reading = explorer_maps.reading(trace, view, name)
+        of = reading.trace
+        figure = head_heatmap(
+            of.attention[view.layer, view.head],
+            of.allowed,
+            of.labels,
+            title=_(kind.title),
+            height=SIDE_HEIGHT,
+            style=explorer_maps.style(reading, view, name),
+            t=_,
+        )
+        with place:
+            st.plotly_chart(figure, key=f"side_{name}", config=remarks.CHART)
+            st.caption(plain(_(kind.leaves_out)))

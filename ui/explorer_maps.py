@@ -1,0 +1,163 @@
+"""The maps behind the Attention page: readings of a trace and numbers about it, kept while there is room."""
+
+import threading
+from collections.abc import Callable, Hashable
+from dataclasses import replace
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import streamlit as st
+from cachetools import LRUCache
+
+from analysis import (
+    METRICS,
+    Reading,
+    Similarity,
+    UnitTrace,
+    by_pieces,
+    by_words,
+    head_metrics,
+    head_similarity,
+    metric_range,
+    read,
+    rollout,
+    value_norms,
+)
+from model import AttentionTrace
+from ui import loading
+from ui.explorer_view import View
+from ui.languages import _
+from viz.overview import Metric
+from viz.style import Style, nice_maximum
+
+KEPT_BYTES = 96_000_000  # a reading of 512 tokens with the built-in model takes 75 MB, of an example 0.04 MB
+
+T = TypeVar("T")
+
+
+class Kept:
+    """Results up to a number of bytes, least recently used out first; larger ones are not kept."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._results: LRUCache[Hashable, tuple[Any, int]] = LRUCache(most_bytes, getsizeof=lambda entry: entry[1])
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable, compute: Callable[[], T], size: Callable[[T], int]) -> T:
+        """The result of `key`, computed at the first call."""
+        with self._lock:
+            if key in self._results:
+                result: T = self._results[key][0]
+                return result
+        result = compute()
+        with self._lock:
+            if (n_bytes := size(result) + 1000) <= self._results.maxsize:
+                self._results[key] = (result, n_bytes)
+        return result
+
+
+@st.cache_resource(show_spinner=False)
+def kept() -> Kept:
+    """The one store of this server."""
+    return Kept(KEPT_BYTES)
+
+
+def name_of(trace: AttentionTrace) -> tuple[str, str, str]:
+    """What names a trace: equal names, equal maps."""
+    return trace.model_id, trace.text, str(trace.mask)
+
+
+def source(trace: AttentionTrace, view: View) -> tuple[Hashable, ...]:
+    """What names the maps of a view, for what is sent to the browser."""
+    return (*name_of(trace), view.reading, view.level, view.rescale)
+
+
+def units(trace: AttentionTrace, level: str) -> UnitTrace:
+    """The raw weights between pieces or words."""
+    if level == "pieces":
+        return by_pieces(trace)
+    by: Literal["spaces", "tokenizer"] = "spaces" if level == "spaces" else "tokenizer"
+    return kept().get(("units", name_of(trace), level), lambda: by_words(trace, by), _size_of_units)
+
+
+def norms(trace: AttentionTrace) -> npt.NDArray[np.float32]:
+    """(L, h, N), the lengths of the values. Runs the model once more for each trace."""
+    model = loading.load_model(trace.model_id)
+    return kept().get(("norms", name_of(trace)), lambda: value_norms(model, trace.text, trace.mask), lambda a: a.nbytes)
+
+
+def reading(trace: AttentionTrace, view: View, name: str | None = None) -> Reading:
+    """The trace as the view (or another of the four readings, by its name) has it."""
+    name = name or view.reading
+    rescale = view.rescale and name in ("without_special", "norm")
+
+    def compute() -> Reading:
+        return read(
+            trace,
+            level="pieces" if view.level == "pieces" else "words",
+            by="spaces" if view.level == "spaces" else "tokenizer",
+            hide_special=name == "without_special",
+            rescale=rescale,
+            norms=norms(trace) if name == "norm" else None,
+        )
+
+    key = ("reading", name_of(trace), "raw" if name == "log" else name, view.level, rescale)
+    return kept().get(key, compute, lambda made: _size_of_units(made.trace))
+
+
+def style(read_as: Reading, view: View, name: str | None = None) -> Style:
+    """How maps of a reading are drawn: weights always from 0 to 1, lengths up to the largest."""
+    name = name or view.reading
+    is_length = name == "norm" and not view.rescale
+    quantity = _("length ‖α f(x)‖") if is_length else _("share of ‖α f(x)‖") if name == "norm" else ""
+    curve = view.curve if name == view.reading else "log" if name == "log" else "linear"
+    return Style(
+        colorscale=view.colorscale,
+        curve=curve,
+        maximum=nice_maximum(read_as.trace.attention) if is_length else 1.0,
+        quantity=quantity,
+        text_scale=view.text_scale,
+    )
+
+
+def metric(trace: AttentionTrace, level: str, name: str) -> Metric:
+    """One number for every head, as the overview takes it."""
+    of = units(trace, level)
+    values = kept().get(
+        ("metric", name_of(trace), level, name), lambda: head_metrics(of, [name])[name], lambda a: a.nbytes
+    )
+    low, high = metric_range(name, len(of.units))
+    return Metric(_(METRICS[name].title), values, low, high)
+
+
+def masses(trace: AttentionTrace, view: View) -> dict[str, float]:
+    """Share of one head's weight on [CLS], on [SEP] and on all special tokens, over rows that aren't special."""
+    of = units(trace, view.level)
+    names = ["start_mass", "separator_mass", "special_mass"]
+    return {name: float(values[0, 0]) for name, values in head_metrics(one_head(of, view), names).items()}
+
+
+def one_head(of: UnitTrace, view: View) -> UnitTrace:
+    """The trace with one head only."""
+    return replace(of, attention=of.attention[view.layer : view.layer + 1, view.head : view.head + 1])
+
+
+def similarity(trace: AttentionTrace, level: str) -> Similarity:
+    """How alike all pairs of heads are in this sentence."""
+    of = units(trace, level)
+    return kept().get(
+        ("similarity", name_of(trace), level), lambda: head_similarity(of), lambda found: found.bits.nbytes
+    )
+
+
+def flow(trace: AttentionTrace, layers: int) -> npt.NDArray[np.float64]:
+    """(N, N), attention rollout through the first `layers` layers, between pieces."""
+    return kept().get(
+        ("rollout", name_of(trace), layers),
+        lambda: rollout(trace.attention, layers=layers)[-1],
+        lambda a: a.nbytes,
+    )
+
+
+def _size_of_units(of: UnitTrace) -> int:
+    return int(of.attention.nbytes)

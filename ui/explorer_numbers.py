@@ -1,0 +1,109 @@
+"""A table of numbers about every head, its nearest and farthest heads, and the habits that a number earned."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from analysis import METRICS, NO_HABIT, Habit, csv_bytes, find_habits, metrics_table, provenance
+from model import AttentionTrace
+from ui import explorer_maps
+from ui.explorer_view import View
+from ui.languages import _, plain
+
+CHOSEN = "background-color: rgba(224, 87, 27, 0.28)"  # the accent, thin enough to read on in light and dark
+SIMILAR_HEADS = 3
+
+
+def numbers_tab(trace: AttentionTrace, view: View) -> None:
+    """What this head does here, what is like it, and the table of all heads."""
+    of = explorer_maps.units(trace, view.level)
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        st.markdown(f"**{_('What head {name} does in this sentence').format(name=view.name)}**")
+        for sentence in _habits(find_habits(explorer_maps.one_head(of, view))[0][0]):
+            st.markdown(f"- {plain(sentence)}")
+    with right:
+        _similar(trace, view)
+    table = metrics_table(of)
+    _table(table, view)
+    st.download_button(
+        _("Table as CSV"),
+        lambda: csv_bytes(table, provenance(trace, level=view.level)),
+        file_name="headwork-heads.csv",
+        mime="text/csv",
+        on_click="ignore",
+    )
+    st.caption(
+        _("Means over rows that aren't special and may look at two keys or more, raw weights, in this sentence only.")
+    )
+
+
+def _habits(habits: tuple[Habit, ...]) -> list[str]:
+    """A sentence for each habit, with the numbers that earned it."""
+    if not habits:
+        return [_("{nothing}: no number passes a published threshold.").format(nothing=_(NO_HABIT))]
+    sentences = []
+    for habit in habits:
+        reasons = [
+            _("{metric} {value:.2f} {sign} {threshold} over {n} rows ({source})").format(
+                metric=_(METRICS[rule.metric].title),
+                value=value,
+                sign="≥" if rule.at_least else ">",
+                threshold=rule.threshold,
+                n=n,
+                source=_(rule.source),
+            )
+            for rule, value, n in habit.evidence
+        ]
+        sentences.append(f"{_(habit.title)}: {'; '.join(reasons)}")
+    return sentences
+
+
+def _similar(trace: AttentionTrace, view: View) -> None:
+    found = explorer_maps.similarity(trace, view.level)
+    st.markdown(f"**{_('Heads that look alike')}**")
+    if not (nearest := found.nearest(view.layer, view.head, SIMILAR_HEADS)):
+        st.markdown(_("No row of this sentence lets heads be compared."))
+        return
+    farthest = found.farthest(view.layer, view.head, SIMILAR_HEADS)
+    for label, heads in ((_("nearest"), nearest), (_("farthest"), farthest)):
+        names = " · ".join(f"{layer + 1}-{head + 1} ({bits:.2f})" for layer, head, bits in heads)
+        st.markdown(f"- {label}: {names}")
+    said = _("Jensen–Shannon divergence in bits over {n} rows: 0 = the same rows, 1 = no key in common.")
+    st.caption(said.format(n=found.n_rows))
+
+
+def _table(table: pd.DataFrame, view: View) -> None:
+    shown = table.copy()
+    shown["habits"] = table["habits"].map(lambda habits: [_(habit) for habit in habits] or [_(NO_HABIT)])
+    # The chosen head comes first, so that it is seen wherever it stands in the model.
+    shown = shown.sort_values("name", key=lambda names: names != view.name, kind="stable")
+
+    def highlight(of: pd.Series) -> list[str]:
+        return [CHOSEN if of["name"] == view.name else ""] * len(of)
+
+    st.dataframe(
+        shown.style.apply(highlight, axis=1),
+        key="head_table",
+        hide_index=True,
+        height=320,
+        column_order=["name", "habits", *METRICS, "layer", "head"],
+        column_config=_columns(),
+    )
+
+
+def _columns() -> dict[str, Any]:
+    numbers = {
+        name: st.column_config.NumberColumn(_(metric.title), help=_(metric.definition), format="%.2f")
+        for name, metric in METRICS.items()
+    }
+    return {
+        "name": st.column_config.TextColumn(_("Head"), pinned=True, help=_("Layer-head, counted from 1.")),
+        "habits": st.column_config.ListColumn(
+            _("Habits"), help=_("Labels earned by a published threshold in this sentence; several may hold.")
+        ),
+        "layer": st.column_config.NumberColumn(_("Layer")),
+        "head": st.column_config.NumberColumn(_("Number")),
+        **numbers,
+    }

@@ -1,0 +1,101 @@
+"""Files and a link to take away: each file says model, weights, mask, text and app version."""
+
+from collections.abc import Callable
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from analysis import READINGS, Reading, csv_bytes, npz_bytes, provenance, tidy
+from analysis.export import MOST_ROWS
+from model import AttentionTrace
+from ui import explorer_maps, links
+from ui.explorer_view import LEVELS, View
+from ui.languages import _, plain
+from viz import fonts
+from viz.export_html import page_html
+from viz.export_images import png_bytes, svg_text
+from viz.export_layout import MapLayout, map_layout
+from viz.style import Style
+
+
+def take_tab(trace: AttentionTrace, reading: Reading, view: View, style: Style) -> None:
+    """The link, and a button for each kind of file. Files are made when they are asked for."""
+    st.markdown(f"**{_('The link to this view')}**")
+    st.code(_link(), language=None, wrap_lines=True)
+    if len(trace.text) > links.LONGEST_TEXT:
+        st.caption(_("The text is too long for a link, which leaves it out: send it along."))
+    st.markdown(f"**{_('Head {name} as it is shown').format(name=view.name)}**")
+    of, name = reading.trace, f"headwork-{view.name}"
+    source = _source(trace, view)
+    with st.container(horizontal=True, key="take-head"):
+        _button("SVG", lambda: svg_text(_layout(trace, reading, view, style)).encode(), f"{name}.svg", "image/svg+xml")
+        _button("PNG", lambda: png_bytes(_layout(trace, reading, view, style)), f"{name}.png", "image/png")
+        _button("CSV", lambda: csv_bytes(tidy(of, [(view.layer, view.head)]), source), f"{name}.csv", "text/csv")
+    st.markdown(f"**{_('All heads')}**")
+    n_rows = of.attention.size
+    with st.container(horizontal=True, key="take-all"):
+        _button(
+            _("Page that works offline (HTML)"),
+            lambda: page_html(of, source, layer=view.layer, head=view.head, style=style, t=_).encode(),
+            "headwork.html",
+            "text/html",
+        )
+        _button(
+            _("All maps (NPZ)"),
+            lambda: npz_bytes(trace, source, explorer_maps.norms(trace) if view.reading == "norm" else None),
+            "headwork.npz",
+            "application/octet-stream",
+            help=_("Weights between pieces, as the model computed them, with tokens and mask."),
+        )
+        too_many = _("{n:,} rows are more than a table holds ({most:,}). Take the NPZ file.")
+        _button(
+            _("All heads (CSV)"),
+            lambda: csv_bytes(tidy(of), source),
+            "headwork-all.csv",
+            "text/csv",
+            help=too_many.format(n=n_rows, most=MOST_ROWS) if n_rows > MOST_ROWS else None,
+            disabled=n_rows > MOST_ROWS,
+        )
+    st.caption(plain(_("Every file says: {what}.").format(what=" · ".join(f"{k} {v[:60]}" for k, v in source.items()))))
+
+
+def _button(
+    label: str, make: Callable[[], bytes], file_name: str, mime: str, *, help: str | None = None, disabled: bool = False
+) -> None:
+    st.download_button(
+        label,
+        make,
+        file_name=file_name,
+        mime=mime,
+        key=f"take_{file_name.rpartition('.')[0].replace('headwork', 'all')}_{mime}",
+        on_click="ignore",
+        help=help,
+        disabled=disabled,
+    )
+
+
+def _layout(trace: AttentionTrace, reading: Reading, view: View, style: Style) -> MapLayout:
+    of = reading.trace
+    return map_layout(
+        of.attention[view.layer, view.head],
+        of.allowed,
+        of.labels,
+        title=_("Head {name}").format(name=view.name),
+        source=_source(trace, view),
+        measure=fonts.width,
+        style=style,
+        t=_,
+    )
+
+
+def _source(trace: AttentionTrace, view: View) -> dict[str, str]:
+    """What the files say about themselves, in English whatever the language: programs read it."""
+    how = READINGS[view.reading].title + (", rows rescaled to 1" if view.rescale else "")
+    return provenance(trace, head=view.name, reading=how, level=LEVELS[view.level].lower())
+
+
+def _link() -> str:
+    """The address of this view, as it stands in the address bar."""
+    address = (st.context.url or "").partition("?")[0]
+    said = urlencode({name: st.query_params[name] for name in st.query_params})
+    return f"{address}?{said}" if said else address

@@ -1,0 +1,248 @@
+"""What a person has chosen on the Attention page, as one value; every choice lives in the link.
+
+Choices between names keep the name in the link, whatever the language on screen: a bound widget would write its label.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, cast
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from analysis import METRICS, READINGS
+from model import AttentionTrace, HeadworkError
+from ui import controls, links
+from ui.languages import _
+from viz.style import COLORSCALES
+from viz.token_strip import DIRECTIONS, Direction
+from viz.wire import Curve
+
+Level = Literal["pieces", "words", "spaces"]
+LEVELS: dict[str, str] = {"pieces": "Pieces", "words": "Words", "spaces": "Split at spaces"}
+WHAT_WORDS_ARE = (
+    "Weight to a word is the sum over its pieces, weight from a word the mean over its pieces. "
+    "Split at spaces takes your own spaces as the borders of words, for Chinese say."
+)
+CURVES: dict[str, str] = {"log": "logarithmic", "sqrt": "square root"}
+LARGE_TEXT = 1.4
+BY_MAP = "map"
+SHARES_READINGS = ("without_special", "norm")  # what is left of a row can be rescaled to 1
+
+
+@dataclass(frozen=True)
+class View:
+    """Layer and head from 0, and how they are read and drawn."""
+
+    layer: int
+    head: int
+    reading: str
+    level: Level
+    rescale: bool
+    curve: Curve
+    colorscale: str
+    text_scale: float
+
+    @property
+    def name(self) -> str:
+        """The head as it is written: 4-2."""
+        return f"{self.layer + 1}-{self.head + 1}"
+
+    @property
+    def is_between_words(self) -> bool:
+        """Rows and columns are words rather than pieces of the vocabulary."""
+        return self.level != "pieces"
+
+
+def choice(name: str, options: Sequence[str], default: str) -> str:
+    """What the link or an earlier run says about `name`: one of the options, else the default."""
+    if st.session_state.get(name) not in options:
+        st.session_state[name] = links.read(name, _one_of(options), default)
+    return cast(str, st.session_state[name])
+
+
+def segments(label: str, name: str, options: dict[str, str], default: str, *, help: str | None = None) -> str:
+    """A choice between names, each shown by its translated label, and kept in the link."""
+    choice(name, list(options), default)
+    labels = {option: _(title) for option, title in options.items()}
+    chosen = st.segmented_control(
+        label,
+        list(options),
+        required=True,
+        format_func=labels.__getitem__,
+        key=name,
+        help=help,
+        wrap=True,
+        persist_state="session",
+    )
+    links.write(name, chosen or default, default)
+    return chosen or default
+
+
+def menu(
+    label: str, name: str, options: dict[str, str], default: str, *, help: str | None = None, bare: bool = False
+) -> str:
+    """As `segments`, for more choices than fit side by side."""
+    choice(name, list(options), default)
+    labels = {option: _(title) for option, title in options.items()}
+    chosen = st.selectbox(
+        label,
+        list(options),
+        format_func=labels.__getitem__,
+        key=name,
+        help=help,
+        label_visibility="collapsed" if bare else "visible",
+        persist_state="session",
+    )
+    links.write(name, chosen, default)
+    return str(chosen)
+
+
+def switch(label: str, name: str, *, help: str | None = None) -> bool:
+    """A switch that is off at first, kept in the link as name=on."""
+    if name not in st.session_state:
+        st.session_state[name] = links.read(name, _one_of(("on",)), "") == "on"
+    is_on = st.toggle(label, key=name, help=help, persist_state="session")
+    links.write(name, "on" if is_on else "", "")
+    return bool(is_on)
+
+
+def read_controls(trace: AttentionTrace, head_place: DeltaGenerator, reading_place: DeltaGenerator) -> View:
+    """Draws layer and head in one place, the reading in the other, and says what all controls of the page say."""
+    with head_place, st.container(horizontal=True, vertical_alignment="center", key="layer-head"):
+        layer, head = controls.layer_head(trace)
+    with reading_place:
+        left, right = st.columns(2, gap="small")
+        with left:
+            reading = menu(_("Reading"), "reading", {name: kind.title for name, kind in READINGS.items()}, "raw")
+        with right:
+            level = menu(_("Rows and columns"), "level", LEVELS, "pieces", help=_(WHAT_WORDS_ARE))
+        rescale = reading in SHARES_READINGS and switch(
+            _("Rescale rows to 1"),
+            "rescale",
+            help=_("Divides each row by its sum, so that what is left can be compared from row to row."),
+        )
+        curve: Curve = "linear"
+        if reading == "log":
+            curve = cast(Curve, segments(_("Colours grow with weights"), "curve", CURVES, "log"))
+    return View(
+        layer=layer,
+        head=head,
+        reading=reading,
+        level=cast(Level, level),
+        rescale=rescale,
+        curve=curve,
+        colorscale=choice("scale", COLORSCALES, COLORSCALES[0]),
+        text_scale=LARGE_TEXT if st.session_state.get("large") else 1.0,
+    )
+
+
+def look() -> None:
+    """How pictures look: colours and the size of text, behind one button."""
+    with st.popover(_("Display")):
+        menu(_("Colours"), "scale", {name: name for name in COLORSCALES}, COLORSCALES[0])
+        switch(_("Large text"), "large", help=_("For the back row of a lecture room."))
+
+
+def colour_by() -> str:
+    """`map`, or the metric that colours the heads of the overview."""
+    titles = {BY_MAP: "Colour heads by their map"} | {name: metric.title for name, metric in METRICS.items()}
+    return menu(_("Colour heads by"), "colour", titles, BY_MAP, bare=True)
+
+
+# -- what the token strip chooses ------------------------------------------------------------------------------------
+
+
+def go_to(layer: int, head: int) -> None:
+    """Lets the controls say another head on the next run: for callbacks."""
+    st.session_state["wanted"] = {"layer": layer + 1, "head": head + 1}
+
+
+def shown_heads(view: View, n_heads: int) -> tuple[int, ...]:
+    """The heads that the strip shows: the chosen one until others are added. Empty = the layer's mean."""
+    if "heads" not in st.session_state:
+        heads = links.read("heads", _heads(n_heads), None)
+        st.session_state["heads"] = (view.layer, view.head, (view.head,) if heads is None else heads)
+    layer, head, heads = st.session_state["heads"]
+    if (layer, head) != (view.layer, view.head) or any(head >= n_heads for head in heads):
+        heads = (view.head,)
+        st.session_state["heads"] = (view.layer, view.head, heads)
+    default = str(view.head + 1)
+    links.write("heads", ",".join(str(head + 1) for head in heads) or "mean", default)
+    return cast(tuple[int, ...], heads)
+
+
+def choose_heads(view: View, heads: tuple[int, ...]) -> None:
+    """The strip shows other heads. One alone becomes the head of the large map as well."""
+    main = heads[0] if len(heads) == 1 else view.head
+    st.session_state["heads"] = (view.layer, main, heads)
+    if main != view.head:
+        go_to(view.layer, main)
+
+
+def pinned(labels: Sequence[str]) -> int | None:
+    """The token that stays shown; freed when the sentence changes."""
+    sentence = tuple(labels)
+    if "pinned" not in st.session_state:
+        index = links.read("pinned", _index(len(labels)), None)
+        st.session_state["pinned"] = (sentence, index)
+    of, index = st.session_state["pinned"]
+    if of != sentence:
+        index = None
+    links.write("pinned", "" if index is None else str(index + 1), "")
+    return cast("int | None", index)
+
+
+def pin(labels: Sequence[str], index: int | None) -> None:
+    """Keeps what the strip pinned."""
+    st.session_state["pinned"] = (tuple(labels), index)
+
+
+def direction() -> Direction:
+    """What the pointed token looks at, or what looks at it."""
+    way = cast(Direction, choice("direction", DIRECTIONS, DIRECTIONS[0]))
+    links.write("direction", way, DIRECTIONS[0])
+    return way
+
+
+def turn(way: Direction) -> None:
+    """Keeps the direction that the strip chose."""
+    st.session_state["direction"] = way
+
+
+# -- spelled in links ------------------------------------------------------------------------------------------------
+
+
+def _one_of(options: Sequence[str]) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        if text not in options:
+            raise HeadworkError("{value} is not one of {options}.", value=text, options=", ".join(options))
+        return text
+
+    return parse
+
+
+def _index(n: int) -> Callable[[str], int | None]:
+    def parse(text: str) -> int | None:
+        number = _number(text)
+        if not 1 <= number <= n:
+            raise HeadworkError("{value} is not one of {options}.", value=text, options=f"1…{n}")
+        return number - 1
+
+    return parse
+
+
+def _heads(n_heads: int) -> Callable[[str], tuple[int, ...] | None]:
+    def parse(text: str) -> tuple[int, ...] | None:
+        if text == "mean":
+            return ()
+        numbers = [_number(part) for part in text.split(",")]
+        if not all(1 <= number <= n_heads for number in numbers):
+            raise HeadworkError("{value} is not one of {options}.", value=text, options=f"1…{n_heads}")
+        return tuple(dict.fromkeys(number - 1 for number in numbers))
+
+    return parse
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0

@@ -1,0 +1,159 @@
+"""A head's map as SVG and as PNG, written here: no browser is needed on the server.
+
+Both carry title, axis titles, colour bar, the hatching of masked cells and a line about the model; and, for programs,
+all of the provenance as JSON: in the SVG's `<metadata>`, in the PNG's text chunk "headwork".
+"""
+
+import io
+import json
+from xml.sax.saxutils import escape, quoteattr
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image, ImageDraw, PngImagePlugin
+
+from viz import fonts
+from viz.export_layout import BAR_WIDTH, GROUND, HATCH, MASKED, MapLayout, Words
+
+FONTS = "'Source Sans 3', 'DejaVu Sans', 'Noto Sans', 'Noto Sans CJK SC', 'PingFang SC', 'Microsoft YaHei', sans-serif"
+PNG_SCALE = 2  # pixels of the PNG for each of the layout: sharp in print and on a projector
+PNG_CHUNK = "headwork"
+HATCH_STEP = 6  # pixels between two lines of the hatching
+
+
+def svg_text(layout: MapLayout) -> str:
+    """The map as SVG: a rectangle for each cell, with data-query, data-key (from 0) and data-weight."""
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{layout.width:g}" height="{layout.height:g}" '
+        f'viewBox="0 0 {layout.width:g} {layout.height:g}" role="img" font-family={quoteattr(FONTS)}>',
+        f"<title>{_escaped(layout.words[0].text)}</title>",
+        f"<metadata>{_escaped(json.dumps(layout.source, ensure_ascii=False))}</metadata>",
+        "<defs>",
+        f'<pattern id="masked" width="{HATCH_STEP}" height="{HATCH_STEP}" patternUnits="userSpaceOnUse" '
+        f'patternTransform="rotate(45)"><rect width="{HATCH_STEP}" height="{HATCH_STEP}" fill="{MASKED}"/>'
+        f'<rect width="1.2" height="{HATCH_STEP}" fill="{HATCH}"/></pattern>',
+        '<linearGradient id="scale" x1="0" y1="1" x2="0" y2="0">',
+        *(f'<stop offset="{i / 255:.4f}" stop-color="{_hex(layout.bar_rgb[i])}"/>' for i in range(0, 256, 15)),
+        "</linearGradient>",
+        "</defs>",
+        f'<rect width="100%" height="100%" fill="{GROUND}"/>',
+        f'<g class="cells" data-tokens-per-cell="{layout.step}" shape-rendering="crispEdges">',
+        *_cells(layout),
+        "</g>",
+        *_svg_bar(layout),
+        *(_svg_words(words) for words in layout.words),
+        "</svg>\n",
+    ]
+    return "\n".join(parts)
+
+
+def png_bytes(layout: MapLayout) -> bytes:
+    """The map as PNG at twice the size of the layout."""
+    scale = PNG_SCALE
+    image = Image.new("RGB", (round(layout.width * scale), round(layout.height * scale)), GROUND)
+    left, top, right, bottom = (round(v * scale) for v in square(layout))
+    hatching = _hatching(right - left, bottom - top)
+    cells = Image.fromarray(layout.rgb).resize(hatching.size, Image.Resampling.NEAREST)
+    masked = Image.fromarray(np.isnan(layout.weights)).resize(hatching.size, Image.Resampling.NEAREST)
+    cells.paste(hatching, mask=masked)
+    image.paste(cells, (left, top))
+    x, bar_top, height = layout.bar
+    bar = Image.fromarray(layout.bar_rgb[::-1, None, :]).resize((round(BAR_WIDTH * scale), round(height * scale)))
+    image.paste(bar, (round(x * scale), round(bar_top * scale)))
+    key = (round(x * scale), round((bar_top + height + 20) * scale))
+    if layout.has_masked:
+        image.paste(_hatching(round(BAR_WIDTH * scale), round(BAR_WIDTH * scale)), key)
+    for words in layout.words:
+        _write(image, words, scale)
+    info = PngImagePlugin.PngInfo()
+    info.add_itxt(PNG_CHUNK, json.dumps(layout.source, ensure_ascii=False))
+    stream = io.BytesIO()
+    image.save(stream, "PNG", pnginfo=info)
+    return stream.getvalue()
+
+
+def square(layout: MapLayout) -> tuple[float, float, float, float]:
+    """Left, top, right and bottom of the cells."""
+    side = layout.cell * layout.n_cells
+    return layout.left, layout.top, layout.left + side, layout.top + side
+
+
+def _cells(layout: MapLayout) -> list[str]:
+    lines = []
+    for query in range(layout.n_cells):
+        for key in range(layout.n_cells):
+            x, y = layout.left + key * layout.cell, layout.top + query * layout.cell
+            weight = layout.weights[query, key]
+            is_masked = bool(np.isnan(weight))
+            fill = "url(#masked)" if is_masked else _hex(layout.rgb[query, key])
+            value = "masked" if is_masked else np.format_float_positional(weight, unique=True, trim="0")
+            lines.append(
+                f'<rect x="{x:.2f}" y="{y:.2f}" width="{layout.cell:.2f}" height="{layout.cell:.2f}" fill="{fill}" '
+                f'data-query="{query}" data-key="{key}" data-weight="{value}"/>'
+            )
+    return lines
+
+
+def _svg_bar(layout: MapLayout) -> list[str]:
+    x, top, height = layout.bar
+    bar = f'<rect x="{x:g}" y="{top:g}" width="{BAR_WIDTH:g}" height="{height:g}" fill="url(#scale)"/>'
+    place = f'x="{x:g}" y="{top + height + 20:g}" width="{BAR_WIDTH:g}" height="{BAR_WIDTH:g}"'
+    return [bar, f'<rect {place} fill="url(#masked)"/>'] if layout.has_masked else [bar]
+
+
+def _svg_words(words: Words) -> str:
+    turn = f' transform="rotate({words.turn:g} {words.x:.2f} {words.y:.2f})"' if words.turn else ""
+    weight = ' font-weight="600"' if words.bold else ""
+    return (
+        f'<text x="{words.x:.2f}" y="{words.y:.2f}" font-size="{words.size:g}" fill="{words.colour}" '
+        f'text-anchor="{words.anchor}"{weight}{turn} xml:space="preserve">{_escaped(words.text)}</text>'
+    )
+
+
+def _write(image: Image.Image, words: Words, scale: int) -> None:
+    """One line of text, turned about its anchor."""
+    size = round(words.size * scale)
+    runs = fonts.runs(words.text, size)
+    width = sum(font.getlength(piece) for piece, font in runs)
+    shift = {"start": 0.0, "middle": -width / 2, "end": -width}[words.anchor]
+    x, y = words.x * scale, words.y * scale
+    stroke = 1 if words.bold else 0
+    if not words.turn:
+        _draw(ImageDraw.Draw(image), runs, x + shift, y, words.colour, stroke)
+        return
+    sheet = Image.new("L", (int(width) + 4, 2 * size), 0)
+    _draw(ImageDraw.Draw(sheet), runs, 2, 1.4 * size, 255, stroke)
+    turned = sheet.rotate(-words.turn, expand=True)  # by quarters only: nothing is resampled
+    # After a quarter turn to the left the baseline runs upwards, 1.4 sizes from the sheet's left edge.
+    place = (round(x - 1.4 * size), round(y - shift - turned.height + 2))
+    image.paste(Image.new("RGB", turned.size, words.colour), place, turned)
+
+
+def _draw(
+    pen: ImageDraw.ImageDraw, runs: list[tuple[str, fonts.Font]], x: float, y: float, colour: str | int, stroke: int
+) -> None:
+    for piece, font in runs:
+        pen.text((x, y), piece, fill=colour, font=font, anchor="ls", stroke_width=stroke, stroke_fill=colour)
+        x += font.getlength(piece)
+
+
+def _hatching(width: int, height: int) -> Image.Image:
+    """Grey with diagonal lines."""
+    step = HATCH_STEP * PNG_SCALE
+    rows, columns = np.indices((height, width))
+    is_line = (rows + columns) % step < 2 * PNG_SCALE
+    rgb = np.where(is_line[..., None], _channels(HATCH), _channels(MASKED)).astype(np.uint8)
+    return Image.fromarray(rgb)
+
+
+def _channels(colour: str) -> tuple[int, ...]:
+    return tuple(int(colour[i : i + 2], 16) for i in (1, 3, 5))
+
+
+def _hex(rgb: npt.NDArray[np.uint8]) -> str:
+    return "#{:02x}{:02x}{:02x}".format(*rgb.tolist())
+
+
+def _escaped(text: str) -> str:
+    """As XML text. Control characters, which XML forbids, become their visible signs."""
+    return escape("".join(chr(0x2400 + ord(c)) if ord(c) < 32 and c not in "\t\n\r" else c for c in text))

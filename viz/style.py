@@ -1,0 +1,86 @@
+"""How weights become colours: the scale, the curve, what the last colour stands for, and how large the text is."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from plotly.colors import get_colorscale, sample_colorscale
+
+from viz.look import COLORSCALE
+from viz.wire import SMALLEST_LOG, Curve
+
+COLORSCALES = ("Cividis", "Viridis", "Inferno", "Greys")  # each perceptually even and safe for colour-blind readers
+DIFFERENCE_SCALE = "PuOr_r"  # purple = B less, orange = B more: apart for every kind of colour blindness
+
+Floats = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a map is drawn.
+
+    Attributes:
+        colorscale: one of `COLORSCALES`.
+        curve: how colours grow with weights.
+        maximum: what the last colour stands for.
+        quantity: what the numbers are, in the reader's language; "" = attention weight.
+        text_scale: 1 = normal text, 1.4 = for the back row.
+    """
+
+    colorscale: str = COLORSCALE
+    curve: Curve = "linear"
+    maximum: float = 1.0
+    quantity: str = ""
+    text_scale: float = 1.0
+
+    def places(self, weights: npt.NDArray[np.floating]) -> Floats:
+        """Where in the scale each weight has its colour, 0…1. NaN stays NaN."""
+        share = np.clip(np.asarray(weights, dtype=np.float32) / np.float32(self.maximum), 0, 1)
+        if self.curve == "sqrt":
+            return np.asarray(np.sqrt(share), dtype=np.float32)
+        if self.curve == "log":
+            logs = np.log10(np.maximum(share, np.float32(SMALLEST_LOG)))
+            return np.asarray(1 - logs / math.log10(SMALLEST_LOG), dtype=np.float32)
+        return np.asarray(share, dtype=np.float32)
+
+    def ticks(self) -> list[float]:
+        """The weights that a colour bar names."""
+        if self.curve == "log":
+            return [self.maximum * step for step in (0.001, 0.01, 0.1, 1)]
+        return [0, self.maximum / 2, self.maximum]
+
+    def stops(self, n: int = 64) -> list[tuple[float, str]]:
+        """The scale as n colours, evenly spaced: (place, "rgb(…)")."""
+        places = [i / (n - 1) for i in range(n)]
+        return list(zip(places, sample_colorscale(self.colorscale, places), strict=True))
+
+    def colours(self, weights: npt.NDArray[np.floating]) -> npt.NDArray[np.uint8]:
+        """(…) weights → (…, 3) red, green, blue. NaN gets the first colour: draw over it."""
+        return scale_colours(self.colorscale, self.places(np.nan_to_num(weights)))
+
+
+PLAIN = Style()
+
+
+def scale_colours(colorscale: str, places: npt.NDArray[np.floating]) -> npt.NDArray[np.uint8]:
+    """(…) places 0…1 in a Plotly scale → (…, 3) red, green, blue."""
+    stops = np.array([at for at, _ in get_colorscale(colorscale)])
+    rgb = np.array([_rgb(colour) for _, colour in get_colorscale(colorscale)], dtype=float)  # (stops, 3)
+    channels = [np.interp(places, stops, rgb[:, channel]) for channel in range(3)]
+    return np.asarray(np.rint(np.stack(channels, axis=-1)), dtype=np.uint8)
+
+
+def nice_maximum(weights: npt.NDArray[np.floating]) -> float:
+    """The largest weight, rounded up to two digits; 1 where all are 0."""
+    largest = float(np.nan_to_num(weights).max(initial=0))
+    if largest <= 0:
+        return 1.0
+    step = 10.0 ** (math.floor(math.log10(largest)) - 1)
+    return round(math.ceil(round(largest / step, 6)) * step, 10)
+
+
+def _rgb(colour: str) -> tuple[int, ...]:
+    if colour.startswith("#"):
+        return tuple(int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return tuple(int(float(part)) for part in colour[colour.index("(") + 1 : -1].split(",")[:3])
