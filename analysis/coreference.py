@@ -2,8 +2,8 @@
 
 For each head: how often, of the mentions that may be meant, the one whose head word gets most of the pronoun's weight
 is right (Clark et al. 2019, section 4.3: "antecedent selection", here with one pronoun a passage). Baselines know
-nothing of attention. The query control asks the same head from other words of the passage: a head that finds the right mention
-from there too looks at a topic and not at what the pronoun means.
+nothing of attention. The query control asks the same head from other words of the passage: a head that finds the right
+mention from there too looks at a topic and not at what the pronoun means.
 """
 
 from __future__ import annotations

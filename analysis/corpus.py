@@ -1,29 +1,23 @@
 """Annotated text: sentences with dependency arcs and passages with a pronoun, read from CoNLL-U or JSON lines.
 
 A broken line never stops the rest: it becomes a `Problem` that says the file, the line and what is wrong.
-
-JSON lines, one object a line. Both kinds have `words` and may have `space_after` (0 or 1 a word; all 1 when missing),
-`id`, `doc` and `upos`; indices count words from 0. The other fields tell them apart, and a line may be both:
-    dependencies  `heads` (-1 = root) and `deprels`
-    coreference   `pronoun`, `candidates` (head word of each mention that may be meant), `antecedents` (the right ones);
-                  may have `candidate_spans` ([first, last], inclusive) and `candidate_deprels`
+The two formats are described in analysis.json_lines and analysis.treebank.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from model.errors import HeadworkError
 
 Span = tuple[int, int]
 # Subtypes that are relations of their own; every other subtype is dropped ("nmod:tmod" counts as "nmod").
 KEPT_SUBTYPES = frozenset({"nmod:poss", "nsubj:pass", "aux:pass", "compound:prt", "acl:relcl"})
+NOT_UTF8 = "\ufffd"  # stands for a line that can't be decoded
 CONLLU_ENDINGS = (".conllu", ".conll", ".conllx")
 JSON_ENDINGS = (".jsonl", ".ndjson", ".json")
 
@@ -165,13 +159,14 @@ def read_corpus(paths: Iterable[Path]) -> Corpus:
 
 def read_content(name: str, content: bytes) -> Corpus:
     """Reads one file's content. The name's ending says the format; with another ending, the first character does."""
+    from analysis.json_lines import read_json_lines
     from analysis.treebank import read_conllu
 
     lines, problems = _decode(name, content)
     ending = Path(name).suffix.lower()
     first = next((line.lstrip()[:1] for line in lines if line.strip()), "")
     is_json = ending in JSON_ENDINGS or (ending not in CONLLU_ENDINGS and first == "{")
-    found = _read_json_lines(name, lines) if is_json else read_conllu(name, lines)
+    found = read_json_lines(name, lines) if is_json else read_conllu(name, lines)
     sentences = tuple(each for each in found if isinstance(each, Sentence))
     passages = tuple(each for each in found if isinstance(each, Passage))
     problems += [each for each in found if isinstance(each, Problem)]
@@ -224,128 +219,12 @@ def check_arcs(heads: Sequence[int], n_words: int) -> None:
 
 
 def _decode(name: str, content: bytes) -> tuple[list[str], list[Problem]]:
-    """The file's lines; one that is not UTF-8 becomes U+FFFD throughout, which no format takes, and a problem."""
+    """The file's lines; one that is not UTF-8 becomes NOT_UTF8, and a problem."""
     lines, problems = [], []
     for number, raw in enumerate(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
         try:
             lines.append(raw.decode("utf-8").removesuffix("\r"))
         except UnicodeDecodeError as error:
             problems.append(Problem(name, number, f"byte {error.start + 1} is not UTF-8"))
-            lines.append("\ufffd")
+            lines.append(NOT_UTF8)
     return lines, problems
-
-
-def _read_json_lines(name: str, lines: Sequence[str]) -> list[Sentence | Passage | Problem]:
-    found: list[Sentence | Passage | Problem] = []
-    for number, line in enumerate(lines, start=1):
-        if not line.strip() or line == "\ufffd":
-            continue
-        try:
-            found.extend(_from_object(_object(line), Place(name, number)))
-        except Broken as error:
-            found.append(Problem(name, number, error.reason))
-    return found
-
-
-def _object(line: str) -> dict[str, Any]:
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        where = f" at character {error.pos + 1}" if isinstance(error, json.JSONDecodeError) else ""
-        raise Broken(f"this is not JSON{where}") from error
-    if not isinstance(value, dict):
-        raise Broken("a line must be an object in braces")
-    return value
-
-
-def _from_object(fields: dict[str, Any], place: Place) -> Iterator[Sentence | Passage]:
-    is_passage = "pronoun" in fields or "candidates" in fields
-    is_sentence = "heads" in fields or "deprels" in fields
-    if not is_passage and not is_sentence:
-        raise Broken("there are neither heads and deprels nor a pronoun and candidates")
-    words = _list(fields, "words")
-    if not words:
-        raise Broken("there are no words")
-    words = [check_word(word, number) for number, word in enumerate(words, start=1)]
-    n_words = len(words)
-    spaces = [True] * n_words
-    if "space_after" in fields:
-        spaces = _list(fields, "space_after", n_words, lambda x: x in (0, 1), "0 or 1")
-    text, spans = lay_out(words, spaces)
-    upos = _strings(fields, "upos", n_words) if fields.get("upos") is not None else None
-    id_ = str(fields.get("id") or f"{place.file}:{place.line}")
-    doc = str(fields["doc"]) if fields.get("doc") is not None else None
-    common: dict[str, Any] = {
-        "id": id_, "text": text, "words": tuple(words), "spans": spans, "upos": upos, "doc": doc, "place": place
-    }  # fmt: skip
-    if is_sentence:
-        heads = _list(fields, "heads", n_words, _is_int, "whole numbers")
-        check_arcs(heads, n_words)
-        yield Sentence(**common, heads=tuple(heads), deprels=_strings(fields, "deprels", n_words))
-    if is_passage:
-        yield Passage(**common, **_coreference(fields, n_words))
-
-
-def _coreference(fields: dict[str, Any], n_words: int) -> dict[str, Any]:
-    def is_word(value: Any) -> bool:
-        return _is_int(value) and 0 <= value < n_words
-
-    what = f"word indices from 0 to {n_words - 1}"
-    pronoun = fields.get("pronoun")
-    if not is_word(pronoun):
-        raise Broken("pronoun must be the index of a word")
-    candidates = _list(fields, "candidates", None, is_word, what)
-    antecedents = _list(fields, "antecedents", None, is_word, what)
-    if not candidates or len(set(candidates)) < len(candidates):
-        raise Broken("candidates must be one or more different words")
-    if pronoun in candidates:
-        raise Broken("the pronoun is among its own candidates")
-    if not antecedents or not set(antecedents) <= set(candidates):
-        raise Broken("antecedents must be one or more of the candidates")
-    ends = list(candidates)
-    if fields.get("candidate_spans") is not None:
-        spans = _list(
-            fields,
-            "candidate_spans",
-            len(candidates),
-            lambda x: isinstance(x, list) and len(x) == 2 and all(map(is_word, x)) and x[0] <= x[1],
-            "pairs of words",
-        )
-        ends = [last for _, last in spans]
-    deprels = None
-    if fields.get("candidate_deprels") is not None:
-        deprels = _strings(fields, "candidate_deprels", len(candidates))
-    return {
-        "pronoun": pronoun,
-        "candidates": tuple(candidates),
-        "antecedents": tuple(antecedents),
-        "candidate_ends": tuple(ends),
-        "candidate_deprels": deprels,
-    }
-
-
-def _is_int(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _list(
-    fields: dict[str, Any],
-    name: str,
-    length: int | None = None,
-    fits: Callable[[Any], bool] | None = None,
-    what: str = "",
-) -> list[Any]:
-    if name not in fields:
-        raise Broken(f"{name} is missing")
-    value = fields[name]
-    if not isinstance(value, list):
-        raise Broken(f"{name} must be a list")
-    if length is not None and len(value) != length:
-        raise Broken(f"{name} has {len(value)} entries, but {length} are needed")
-    if fits is not None and not all(fits(each) for each in value):
-        raise Broken(f"{name} must hold {what}")
-    return value
-
-
-def _strings(fields: dict[str, Any], name: str, length: int) -> tuple[str, ...]:
-    return tuple(_list(fields, name, length, lambda x: isinstance(x, str) and bool(x), "words"))

@@ -1,8 +1,8 @@
 """Scores of heads against a baseline, without choosing and testing on the same sentences.
 
 The best of 72 heads is partly luck. So the head and the baseline are chosen on one half of the corpus and scored on the
-other, both ways, and the two halves' results are put together. (Clark et al. 2019 and Voita et al. 2019 choose and score
-on the same data.) Intervals hold for the heads chosen: they don't say how sure the choice is.
+other, both ways, and the two halves' results are put together. (Clark et al. 2019 and Voita et al. 2019 choose and
+score on the same data.) Intervals hold for the heads chosen: they don't say how sure the choice is.
 """
 
 from __future__ import annotations

@@ -51,10 +51,14 @@ def halves(groups: NDArray[np.int64], seed: int) -> NDArray[np.bool_]:
         (examples,), True = second half. A group is never split.
     """
     sizes = np.bincount(groups)  # (U,)
-    order = np.random.default_rng(seed).permutation(len(sizes))
-    order = order[np.argsort(-sizes[order], kind="stable")]  # the large ones first, so that they can be evened out
-    second = np.zeros(len(sizes), dtype=bool)
-    second[order[1::4]] = second[order[2::4]] = True  # A B B A A B B A …
+    generator = np.random.default_rng(seed)
+    order = generator.permutation(len(sizes))
+    order = order[np.argsort(-sizes[order], kind="stable")]
+    # Of each two groups of about the same size one goes to each half.
+    first_of_pair = generator.integers(2, size=(len(sizes) + 1) // 2, dtype=np.int64)  # (pairs,)
+    place = np.arange(len(sizes))
+    second = np.empty(len(sizes), dtype=bool)
+    second[order] = (place % 2) == first_of_pair[place // 2]
     return second[groups]
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import conllu
 from conllu.exceptions import ParseException
 
-from analysis.corpus import Broken, Place, Problem, Sentence, Span, check_arcs, check_word
+from analysis.corpus import NOT_UTF8, Broken, Place, Problem, Sentence, Span, check_arcs, check_word
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
 
 
 def _sentence(block: list[str], place: Place, doc: str | None) -> Sentence | None:
-    if "\ufffd" in block:
+    if NOT_UTF8 in block:
         return None  # a line that is not UTF-8 was reported when it was read
     parsed, line_of = _parse(block)
     if not line_of:

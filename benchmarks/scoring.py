@@ -1,0 +1,98 @@
+"""What scoring a corpus costs beside the forward pass that it needs.
+
+    python -m benchmarks.scoring                              about half a minute on one core
+    python -m benchmarks.scoring FILE... --model minilm       your own corpus
+
+Both sides run the same batches: the forward pass alone, and a whole run from text to scores with their intervals,
+tokenising included. They take turns, and the ratio is taken round by round. Without files, sentences of 4 to 40 words
+are made up: what they say doesn't matter for the time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from analysis.arrows import Batch
+from analysis.batches import Runner, batches
+from analysis.corpus import Corpus, read_content, read_corpus
+from analysis.report import report
+from analysis.scoring import prepare, score
+from benchmarks.measure import clock_for, describe_machine, interleave, markdown_table, ratios
+from model import load
+from model.masks import Mask
+
+MOST = 1.5  # of the forward pass's own time, for a run from text to scores
+WORDS = (
+    "the",
+    "a",
+    "old",
+    "small",
+    "farmer",
+    "dog",
+    "river",
+    "saw",
+    "unbelievable",
+    "gave",
+    "in",
+    "of",
+    "because",
+    "quickly",
+)
+
+
+def made_corpus(n: int = 300, seed: int = 0) -> Corpus:
+    """Sentences of 4 to 40 words, with any arcs."""
+    generator = np.random.default_rng(seed)
+    lines = []
+    for _ in range(n):
+        words = generator.choice(WORDS, size=int(generator.integers(4, 41))).tolist()
+        lines.append({"words": words, "heads": [*range(1, len(words)), -1], "deprels": ["dep"] * len(words)})
+    return read_content("made.jsonl", "\n".join(json.dumps(line) for line in lines).encode())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="*", type=Path)
+    parser.add_argument("--model", default="minilm")
+    parser.add_argument("--seconds", type=float, default=40)
+    options = parser.parse_args(arguments)
+    torch.set_num_threads(1)
+    corpus = read_corpus(options.files) if options.files else made_corpus()
+    model = load(options.model)
+    examples = [*corpus.sentences, *corpus.passages]
+    lines, _ = prepare(model, examples, "apart", None, lambda done, total: None)
+    plan = [Batch.of([lines[i] for i in members]) for members in batches(lines, len(corpus.sentences))]
+    runner = Runner(model, Mask.bidirectional(), None, None)
+
+    def forward() -> None:
+        with torch.inference_mode():
+            for batch in plan:
+                model.transformer(batch.ids, runner.allowed(Mask.bidirectional(), batch), record="maps")
+
+    def run() -> None:
+        score(model, corpus)
+
+    finished = score(model, corpus)
+    calls = {"forward": forward, "run": run, "report": lambda: report(finished, corpus)}
+    times = interleave(calls, clock=clock_for(1), seconds=options.seconds)
+    ratio = ratios(times["run"], times["forward"])
+    rows = [
+        [name, f"{min(seconds):.2f} s", f"{1000 * min(seconds) / len(examples):.2f} ms"]
+        for name, seconds in times.items()
+    ]
+    print(describe_machine())
+    print(f"{model.label}, {len(corpus.sentences)} sentences, {len(corpus.passages)} passages\n")
+    print(markdown_table(["", "best round", "an example"], rows))
+    print(f"\nrun and report / forward: {ratio:.2f} (median, range); at most {MOST}")
+    return 0 if ratio.median <= MOST else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

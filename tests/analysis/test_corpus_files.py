@@ -1,0 +1,207 @@
+"""CoNLL-U and JSON lines: what is read, and what is said of what can't be."""
+
+import json
+
+import pytest
+
+from analysis.corpus import read_content, read_corpus, relation
+from model import HeadworkError
+
+
+def row(id_, form, head, deprel, misc="_", upos="NOUN"):
+    return "\t".join([str(id_), form, "_", upos, "_", "_", str(head), deprel, "_", misc])
+
+
+def conllu(*blocks):
+    return "\n\n".join("\n".join(block) for block in blocks).encode() + b"\n\n"
+
+
+GOOD = [row(1, "Dogs", 2, "nsubj"), row(2, "bark", 0, "root", "SpaceAfter=No"), row(3, ".", 2, "punct")]
+
+
+def only(content, name="a.conllu"):
+    corpus = read_content(name, content)
+    assert not corpus.problems
+    return corpus.sentences[0]
+
+
+def test_text_is_rebuilt_from_space_after_and_heads_count_from_zero():
+    sentence = only(conllu(["# sent_id = s1", *GOOD]))
+    assert sentence.text == "Dogs bark."
+    assert sentence.spans == ((0, 4), (5, 9), (9, 10))
+    assert sentence.heads == (1, -1, 1)
+    assert (sentence.id, sentence.deprels, sentence.upos) == ("s1", ("nsubj", "root", "punct"), ("NOUN",) * 3)
+
+
+def test_a_multi_word_token_that_its_words_spell_is_dealt_out_by_characters():
+    block = [
+        row(1, "I", 4, "nsubj"),
+        row("2-3", "don't", "_", "_"),
+        row(2, "do", 4, "aux"),
+        row(3, "n't", 4, "advmod"),
+        row(4, "know", 0, "root"),
+    ]
+    sentence = only(conllu(block))
+    assert sentence.text == "I don't know"
+    assert [sentence.text[a:b] for a, b in sentence.spans] == ["I", "do", "n't", "know"]
+
+
+def test_words_of_a_contraction_that_they_do_not_spell_share_its_characters():
+    block = [
+        row("1-2", "du", "_", "_"),
+        row(1, "de", 3, "case"),
+        row(2, "le", 3, "det"),
+        row(3, "pain", 0, "root", "SpaceAfter=No"),
+        row(4, "!", 3, "punct"),
+    ]
+    sentence = only(conllu(block))
+    assert sentence.text == "du pain!"
+    assert sentence.spans == ((0, 2), (0, 2), (3, 7), (7, 8))
+    assert sentence.words == ("de", "le", "pain", "!")
+
+
+def test_empty_nodes_are_dropped():
+    block = [
+        row(1, "Ann", 2, "nsubj"),
+        row(2, "sings", 0, "root"),
+        row("2.1", "songs", "_", "_"),
+        row(3, "x", 2, "obj"),
+    ]
+    sentence = only(conllu(block))
+    assert sentence.words == ("Ann", "sings", "x") and sentence.heads == (1, -1, 1)
+
+
+def test_documents_begin_with_newdoc():
+    corpus = read_content("a.conllu", conllu(GOOD, ["# newdoc id = d1", *GOOD], GOOD, ["# newdoc", *GOOD]))
+    docs = [sentence.doc for sentence in corpus.sentences]
+    assert docs[:3] == [None, "d1", "d1"] and docs[3] not in (None, "d1")
+
+
+def test_subtypes_are_dropped_but_for_five():
+    assert [
+        relation(r) for r in ("nmod:tmod", "nmod:poss", "nsubj:pass", "nsubj:outer", "obl:npmod", "compound:prt")
+    ] == ["nmod", "nmod:poss", "nsubj:pass", "nsubj", "obl", "compound:prt"]
+
+
+@pytest.mark.parametrize(
+    ("bad", "line", "reason"),
+    [
+        ([row(1, "a", 9, "root")], 5, "no word of this sentence"),
+        ([row(1, "a", 1, "dep")], 5, "its own head"),
+        ([row(1, "a", 2, "dep"), row(2, "b", 1, "dep")], 5, "root"),
+        ([row(1, "a", 2, "dep"), row(2, "b", 1, "dep"), row(3, "c", 0, "root")], 5, "circle"),
+        (["# text = x", row(1, "a", 0, "root"), row(3, "b", 1, "dep")], 7, "word 2 has the number 3"),
+        ([row(1, "a", "x", "root")], 5, "'x'"),
+        ([row(1, "a", "_", "root")], 5, "no head"),
+        ([row(1, "a", 0, "root"), "2\tb"], 6, "ten columns"),
+        ([row(1, "a", 0, "root"), "no tabs here"], 6, "tabs"),
+        ([row("1-4", "ab", "_", "_"), row(1, "a", 0, "root")], 5, "1-4"),
+        ([row(1, "\x07", 0, "root")], 5, "control"),
+    ],
+)
+def test_a_broken_sentence_is_named_by_its_line_and_the_others_are_read(bad, line, reason):
+    corpus = read_content("b.conllu", conllu(GOOD, bad, GOOD))
+    assert len(corpus.sentences) == 2
+    (problem,) = corpus.problems
+    assert (problem.file, problem.line) == ("b.conllu", line)
+    assert reason in problem.reason
+
+
+def test_a_line_that_is_no_utf8_costs_its_sentence_only():
+    corpus = read_content("b.conllu", conllu(GOOD, GOOD, GOOD).replace(b"bark", b"b\xffrk", 1))
+    assert len(corpus.sentences) == 2
+    assert [(p.line, p.reason) for p in corpus.problems] == [(2, "byte 4 is not UTF-8")]
+
+
+def arcs(**changes):
+    line = {"words": ["Dogs", "bark", "."], "heads": [1, -1, 1], "deprels": ["nsubj", "root", "punct"]}
+    return {key: value for key, value in (line | changes).items() if value is not ...}
+
+
+def passage(**changes):
+    line = {"words": ["Ann", "saw", "Bob", ";", "he", "left"], "pronoun": 4, "candidates": [0, 2], "antecedents": [2]}
+    return {key: value for key, value in (line | changes).items() if value is not ...}
+
+
+def json_lines(*lines):
+    return "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines).encode()
+
+
+def test_kinds_are_told_apart_by_their_fields_and_a_line_may_be_both():
+    corpus = read_content(
+        "c.jsonl",
+        json_lines(
+            arcs(doc="d"),
+            passage(upos=None),
+            "",
+            arcs() | passage(words=["a"] * 3, pronoun=2, candidates=[0, 1], antecedents=[1]),
+        ),
+    )
+    assert not corpus.problems
+    assert len(corpus.sentences) == 2 and len(corpus.passages) == 2
+    assert corpus.sentences[0].text == "Dogs bark ." and corpus.sentences[0].doc == "d"
+    assert corpus.passages[0].candidate_ends == (0, 2)
+    assert corpus.passages[0].nouns is None
+
+
+def test_nouns_are_candidates_that_are_no_pronouns():
+    upos = ["PRON", "VERB", "PROPN", "PUNCT", "PRON", "VERB"]
+    (found,) = read_content("c.jsonl", json_lines(passage(upos=upos))).passages
+    assert found.nouns == (1,)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ('{"words": [', "not JSON at character 12"),
+        ("[1]", "object"),
+        ({"words": ["a"]}, "neither heads"),
+        (arcs(words=...), "words is missing"),
+        (arcs(words=[]), "no words"),
+        (arcs(words=["a", " ", "c"]), "word 2 is empty"),
+        (arcs(words=["a", 3, "c"]), "word 2"),
+        (arcs(heads=[1, -1]), "heads has 2 entries, but 3"),
+        (arcs(heads=[1, -1, True]), "whole numbers"),
+        (arcs(heads=[1, -1, 3]), "head of word 3"),
+        (arcs(heads=[-2, -1, 1]), "head of word 1"),
+        (arcs(heads=[1, 0, 1]), "root"),
+        (arcs(deprels=...), "deprels is missing"),
+        (arcs(deprels="abc"), "must be a list"),
+        (arcs(space_after=[1, 2, 1]), "0 or 1"),
+        (passage(pronoun=6), "pronoun"),
+        (passage(pronoun=...), "pronoun"),
+        (passage(candidates=[0, 0]), "different"),
+        (passage(candidates=[0, 4]), "own candidates"),
+        (passage(antecedents=[1]), "antecedents"),
+        (passage(antecedents=[]), "antecedents"),
+        (passage(candidate_spans=[[0, 0]]), "2 are needed"),
+        (passage(candidate_spans=[[0, 0], [3, 2]]), "pairs"),
+        (passage(candidate_deprels=["nsubj"]), "2 are needed"),
+    ],
+)
+def test_a_broken_line_is_named_and_the_others_are_read(line, reason):
+    corpus = read_content("d.jsonl", json_lines(arcs(), passage(), line, arcs()))
+    assert (len(corpus.sentences), len(corpus.passages)) == (2, 1)
+    (problem,) = corpus.problems
+    assert problem.line == 3 and reason in problem.reason, problem
+    assert str(problem).startswith("d.jsonl, line 3: ")
+
+
+def test_the_format_follows_the_ending_or_else_the_content():
+    assert len(read_content("x.txt", json_lines(arcs())).sentences) == 1
+    assert len(read_content("x.txt", conllu(GOOD)).sentences) == 1
+    assert len(read_content("x.jsonl", b"oops\n" + json_lines(arcs())).sentences) == 1
+    assert len(read_content("x.conllu", b"\xef\xbb\xbf" + conllu(GOOD).replace(b"\n", b"\r\n")).sentences) == 1
+
+
+def test_a_missing_file_is_an_error_that_names_it(tmp_path):
+    with pytest.raises(HeadworkError, match=r"nothing\.jsonl"):
+        read_corpus([tmp_path / "nothing.jsonl"])
+
+
+def test_files_are_read_in_order_with_their_hashes(tmp_path):
+    (tmp_path / "a.conllu").write_bytes(conllu(GOOD))
+    (tmp_path / "b.jsonl").write_bytes(json_lines(arcs(), passage()))
+    corpus = read_corpus([tmp_path / "b.jsonl", tmp_path / "a.conllu"])
+    assert [(s.file, s.n_sentences, s.n_passages) for s in corpus.sources] == [("b.jsonl", 1, 1), ("a.conllu", 1, 0)]
+    assert corpus.sentences[1].place.file == "a.conllu" and len(corpus.sources[0].sha256) == 64

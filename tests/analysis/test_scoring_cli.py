@@ -1,0 +1,115 @@
+"""`python -m analysis`: what it prints and writes, its exit codes, and that killing it loses nothing."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from analysis import __main__ as cli
+
+ROOT = Path(__file__).resolve().parents[2]
+WORDS = ["the", "big", "dog", "saw", "a", "cat", "and", "the", "small", "bird", "sang"]
+HEADS = [2, 2, 3, -1, 5, 3, 10, 9, 9, 10, 3]
+DEPRELS = ["det", "amod", "nsubj", "root", "det", "obj", "cc", "det", "amod", "nsubj", "conj"]
+
+
+def write(path, n, broken=0):
+    lines = [
+        json.dumps({"words": [*WORDS, *["yes"] * (i % 12)], "heads": [*HEADS, *[3] * (i % 12)],
+                    "deprels": [*DEPRELS, *["discourse"] * (i % 12)], "doc": f"d{i % 20}"})
+        for i in range(n)
+    ]  # fmt: skip
+    path.write_text("\n".join(["{}"] * broken + lines) + "\n", encoding="utf-8")
+    return path
+
+
+def test_the_json_has_the_structure_that_others_build_on(tmp_path, capsys):
+    out = tmp_path / "out.json"
+    assert cli.main([str(write(tmp_path / "c.jsonl", 40, broken=2)), "--json", str(out)]) == 0
+    result = json.loads(out.read_text(encoding="utf-8"))
+    assert set(result) == {"provenance", "dependencies", "other_arrows", "coreference", "skipped"}
+    first = result["dependencies"][0]
+    assert {"relation", "direction", "n", "accuracy", "offset", "held_out"} <= set(first)
+    assert {"heads", "accuracy", "interval", "baseline", "gain", "gain_interval"} <= set(first["held_out"])
+    det = next(d for d in result["dependencies"] if (d["relation"], d["direction"]) == ("det", "dep>head"))
+    assert det["n"] == 120 and len(det["accuracy"]) == 6 and len(det["accuracy"][0]) == 12
+    assert det["offset"] == {"best": 2, "accuracy": pytest.approx(2 / 3, abs=1e-4)}
+    assert det["held_out"]["heads"][0].count("-") == 1 and len(det["held_out"]["interval"]) == 2
+    assert result["skipped"]["count"] == 2
+    assert result["skipped"]["problems"][0]["line"] == 1 and result["skipped"]["problems"][0]["file"] == "c.jsonl"
+    assert result["provenance"]["model"]["id"] == "minilm" and result["provenance"]["n_sentences"] == 40
+    captured = capsys.readouterr()
+    assert "det, dep>head" in captured.out and "2 skipped" in captured.out
+    assert "skipped: c.jsonl, line 1" in captured.err and "40 of 40" in captured.err
+    assert list(tmp_path.glob("out.json.*")) == []
+
+
+def test_coreference_in_the_json(tmp_path):
+    line = {
+        "words": ["Ann", "met", "Tom", "because", "he", "liked", "her"],
+        "pronoun": 4,
+        "candidates": [0, 2],
+        "antecedents": [2],
+    }
+    file, out = tmp_path / "p.jsonl", tmp_path / "out.json"
+    file.write_text("\n".join(json.dumps(line) for _ in range(4)), encoding="utf-8")
+    assert (
+        cli.main([str(file), "--json", str(out), "--model", "toy", "--mask", "causal", "--control", "untrained"]) == 0
+    )
+    result = json.loads(out.read_text(encoding="utf-8"))
+    (score,) = result["coreference"]
+    assert (score["subset"], score["n"]) == ("all", 4)
+    assert score["baselines"] == {"nearest": 1.0, "first": 0.0, "same word": 1.0}
+    assert result["dependencies"] == [] and result["provenance"]["mask"] == "causal"
+    assert result["provenance"]["control"] == "untrained, seed 0"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["missing.jsonl"], 2, "missing.jsonl can't be read"),
+        (["c.jsonl", "--mask", "sideways"], 2, "sideways"),
+        (["c.jsonl", "--restrict", "sideways"], 2, "sideways"),
+        (["c.jsonl", "--model", "no-such-model"], 3, "no-such-model"),
+        (["broken.jsonl"], 2, "no sentence"),
+        (["c.jsonl", "--model", "toy", "--json", "no/such/folder/out.json"], 4, "can't be written"),
+    ],
+)
+def test_errors_have_exit_codes_and_say_what_is_wrong(arguments, code, said, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "c.jsonl", 2)
+    (tmp_path / "broken.jsonl").write_text("{}\n")
+    (tmp_path / "no").write_text("a file where a folder is wanted")
+    assert cli.main(arguments) == code
+    assert said in capsys.readouterr().err
+
+
+def run(arguments, **options):
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    return subprocess.Popen([sys.executable, "-m", "analysis", *arguments], cwd=ROOT, env=environment, **options)
+
+
+def test_a_killed_run_goes_on_and_writes_the_same_bytes(tmp_path):
+    file, out, straight = write(tmp_path / "c.jsonl", 480), tmp_path / "out.json", tmp_path / "straight.json"
+    arguments = [str(file), "--json", str(out)]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process = run(arguments, **quiet)
+    partial = tmp_path / "out.json.partial"
+    deadline = time.monotonic() + 120
+    while len(list(partial.glob("batch-*.npz"))) < 3:
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    assert not out.exists()
+    assert 3 <= len(list(partial.glob("batch-*.npz"))) < 30  # 480 sentences in batches of 16
+
+    assert run(arguments, **quiet).wait() == 0
+    assert run([str(file), "--json", str(straight)], **quiet).wait() == 0
+    assert out.read_bytes() == straight.read_bytes()
+    assert not partial.exists()
