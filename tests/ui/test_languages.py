@@ -32,7 +32,7 @@ def sentences():
 
 def strings():
     """Every string in the source."""
-    for room in ("ui", "pages", "viz", "model"):
+    for room in ("ui", "pages", "viz", "analysis", "model"):
         for path in (ROOT / room).rglob("*.py"):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.Constant) and isinstance(node.value, str):
