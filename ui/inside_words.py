@@ -33,8 +33,8 @@ STAGES = {
     ),
     "scale": (
         "Divide by √d_k",
-        "A sum of d_k products spreads about √d_k times as wide as one product. Without the division, softmax would "
-        "give nearly all weight to one key, and its gradient would vanish.",
+        "A sum of d_k products spreads about √d_k times as wide as one product. Without the division, a large "
+        "d_k drives softmax towards all weight on one key, where gradients are tiny.",
     ),
     "mask": (
         "Add the mask",
@@ -47,7 +47,7 @@ STAGES = {
     ),
     "mix": (
         "The weighted sum of the values",
-        "Each query's row of weights mixes the rows of V. This is the only step in which tokens meet.",
+        "Each query's row of weights mixes the rows of V. Here the numbers of one token enter another.",
     ),
     "concat": (
         "Concatenate the heads",
