@@ -175,7 +175,7 @@ def flops(config: TransformerConfig, n_tokens: int) -> Flops:
 
 @lru_cache(maxsize=256)
 def counted_flops(config: TransformerConfig, n_tokens: int) -> Flops:
-    """The same, counted by torch while one block of ours runs on the meta device."""
+    """The same, counted by torch while the parts of one block of ours run on the meta device."""
     with torch.device("meta"):
         block = TransformerBlock(
             config.d_model,
@@ -186,12 +186,17 @@ def counted_flops(config: TransformerConfig, n_tokens: int) -> Flops:
             bias=config.bias,
         ).eval()
         x = torch.empty(1, n_tokens, config.d_model)
-    with FlopCounterMode(display=False) as counter, torch.no_grad():
-        block(x)
-    found = {str(name): sum(counts.values()) for name, counts in counter.get_flop_counts().items()}
-    projections = sum(found.get(f"TransformerBlock.attention.W_{name}", 0) for name in "qkvo")
-    attention = found["TransformerBlock.attention"]
-    return Flops(projections, attention - projections, found["TransformerBlock.ffn"])
+    attention = block.attention
+    # Only totals are read: the counter's names of modules mix up when another thread runs a model meanwhile.
+    projections = sum(_counted(part, x) for part in (attention.W_q, attention.W_k, attention.W_v, attention.W_o))
+    return Flops(projections, _counted(attention, x) - projections, _counted(block.ffn, x))
+
+
+@torch.no_grad()
+def _counted(module: nn.Module, x: torch.Tensor) -> int:
+    with FlopCounterMode(display=False) as counter:
+        module(x)
+    return int(counter.get_total_flops())
 
 
 def core_multiplications(n_tokens: int, d_model: int, n_heads: int) -> int:

@@ -79,14 +79,20 @@ def _values(record: Record, stage: Stage, matrices: tuple[Matrix, ...]) -> None:
         columns=record.labels if is_map else None,
         scale="weights" if stage.key == "softmax" else "signed",
         heads=0 if apart or stage.key in ("input", "output") else record.n_heads,
-        height=400,
+        height=390,
         t=_,
     )
     st.plotly_chart(figure, key="inside_matrix", config=CHART)
+    small(_(LEGENDS["weights" if stage.key == "softmax" else "maps" if is_map else "signed"]))
 
 
 FEW, MANY = 3, 16  # tiles: beyond these, long names would meet
 MAPS = ("scores", "scale", "mask", "softmax")
+LEGENDS = {
+    "signed": "One row a token. Purple is above 0, orange below; point at a cell for its exact value.",
+    "maps": "Row: query. Column: key. Purple is above 0, orange below; point at a cell for its exact value.",
+    "weights": "Row: query. Column: key. Point at a cell for its exact weight.",
+}
 
 
 _WAYS: dict[str, reshape.Way] = {"places": "right", "wrong": "wrong"}

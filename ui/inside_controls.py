@@ -7,7 +7,7 @@ import streamlit as st
 
 from analysis.steps import Record
 from analysis.worked import EXAMPLES, Sizes, check_sizes
-from model import HeadworkError
+from model import HeadworkError, Mask
 from model.blocks import Activation, NormPlace
 from ui import controls, inside_runs, links, loading, remarks
 from ui.languages import _, explain, plain
@@ -15,7 +15,7 @@ from ui.languages import _, explain, plain
 SOURCES = {
     "example": "Worked example",
     "sentence": "Your sentence",
-    "model": "Trained model",
+    "model": "Model in the sidebar",
 }
 EXAMPLE_NAMES = {
     "cat": "猫 吃 鱼: 8 wide, 2 heads, seed 42",
@@ -61,10 +61,14 @@ def example_sizes() -> Sizes:
 
 
 def _example() -> Record:
-    choose(_("Example"), "example", list(EXAMPLE_NAMES), "cat", names=EXAMPLE_NAMES, on_change=_open_reshape, width=300)
+    choose(_("Example"), "example", list(EXAMPLE_NAMES), "cat", names=EXAMPLE_NAMES, on_change=_open_reshape, width=280)
     sizes = example_sizes()
     layer, head = _layer_head(sizes.layers, sizes.heads)
-    return inside_runs.example(sizes, controls.mask(), layer, head)
+    try:
+        return inside_runs.example(sizes, controls.mask(), layer, head)
+    except HeadworkError:  # a mask drawn for another number of tokens
+        st.markdown(f":small[{plain(_('Runs without the mask in the sidebar: it was drawn for another sentence.'))}]")
+        return inside_runs.example(sizes, Mask.bidirectional(), layer, head)
 
 
 def _open_reshape() -> None:
