@@ -26,6 +26,7 @@ STYLE = """<style>
 .st-key-layer-head .stButtonGroup { display: flex; flex-flow: row wrap; align-items: center; gap: 0 0.6rem; }
 .st-key-layer-head .stButtonGroup label { margin: 0; min-height: 0; }
 </style>"""
+LARGE_STYLE = "<style>.stMain p, .stMain li, .stMain label, .stMain button { font-size: 1.2rem; }</style>"
 TABS = {
     "heads": "This layer's heads",
     "numbers": "Numbers",
@@ -36,7 +37,7 @@ TABS = {
 
 def title() -> None:
     """The page's question, and behind two buttons how its pictures look and are read."""
-    st.html(STYLE)
+    st.html(STYLE + (LARGE_STYLE if st.session_state.get("large") else ""))
     with st.container(horizontal=True, vertical_alignment="center", key="attention-title"):
         st.title(_("What does each head look at?"))
         explorer_view.look()

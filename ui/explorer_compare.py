@@ -27,7 +27,12 @@ KINDS = {
     "sentence": "another sentence",
     "model": "another model",
 }
-MASKS = {"bidirectional": "bidirectional", "causal": "causal", "window:2": "window:2", "prefix:4": "prefix:4"}
+MASKS = {
+    "bidirectional": controls.BASES["bidirectional"],
+    "causal": controls.BASES["causal"],
+    "window:2": controls.BASES["window"],
+    "prefix:4": controls.BASES["prefix"],
+}
 FAR_ROWS = 3
 
 

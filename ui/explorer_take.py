@@ -96,6 +96,6 @@ def _source(trace: AttentionTrace, view: View) -> dict[str, str]:
 
 def _link() -> str:
     """The address of this view, as it stands in the address bar."""
-    address = (st.context.url or "").partition("?")[0]
+    address = (st.context.url or "").partition("?")[0].rstrip("/") + "/"
     said = urlencode({name: st.query_params[name] for name in st.query_params})
     return f"{address}?{said}" if said else address

@@ -27,6 +27,7 @@ WHAT_WORDS_ARE = (
 CURVES: dict[str, str] = {"log": "logarithmic", "sqrt": "square root"}
 LARGE_TEXT = 1.4
 BY_MAP = "map"
+BY_MAP_TITLE = "Colour heads by their map"
 SHARES_READINGS = ("without_special", "norm")  # what is left of a row can be rescaled to 1
 
 
@@ -146,7 +147,7 @@ def look() -> None:
 
 def colour_by() -> str:
     """`map`, or the metric that colours the heads of the overview."""
-    titles = {BY_MAP: "Colour heads by their map"} | {name: metric.title for name, metric in METRICS.items()}
+    titles = {BY_MAP: BY_MAP_TITLE} | {name: metric.title for name, metric in METRICS.items()}
     return menu(_("Colour heads by"), "colour", titles, BY_MAP, bare=True)
 
 

@@ -6,18 +6,25 @@ from pathlib import Path
 
 import pytest
 
+from analysis import METRICS, NO_HABIT, READINGS, RULES
 from model import HeadworkError
 from model.catalogue import ENTRIES, TOY_DEFAULTS
 from ui.controls import BASES
+from ui.explorer import TABS
+from ui.explorer_compare import KINDS, MASKS
+from ui.explorer_heads import SHOWN
+from ui.explorer_view import BY_MAP_TITLE, CURVES, LEVELS, WHAT_WORDS_ARE
 from ui.languages import catalogue, explain, plain, translate
+from viz.export_layout import PRINTED
 
 ROOT = Path(__file__).parents[2]
+ROOMS = ("ui", "pages", "viz", "analysis", "model")
 SPEAKERS = {"_": 1, "t": 1, "_n": 2, "HeadworkError": 1, "NotDownloaded": 1}  # call → how many sentences it takes
 
 
 def sentences():
     """Every sentence in the source that can reach the screen, with the place where it stands."""
-    for room in ("ui", "pages", "viz", "model"):
+    for room in ROOMS:
         for path in sorted((ROOT / room).rglob("*.py")):
             for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in SPEAKERS:
@@ -28,11 +35,22 @@ def sentences():
         yield entry.about, "model/catalogue.py"
     for name in (*BASES.values(), *TOY_DEFAULTS):
         yield name, "ui/controls.py"
+    for metric in METRICS.values():
+        yield from ((sentence, "analysis/metrics.py") for sentence in (metric.title, metric.definition))
+    for kind in READINGS.values():
+        yield from ((sentence, "analysis/readings.py") for sentence in (kind.title, kind.shows, kind.leaves_out))
+    for rule in RULES:
+        yield from ((sentence, "analysis/habits.py") for sentence in (rule.title, rule.source))
+    yield NO_HABIT, "analysis/habits.py"
+    for titles in (TABS, SHOWN, LEVELS, CURVES, KINDS, MASKS, PRINTED):
+        yield from ((title, "ui/explorer*.py, viz/export_layout.py") for title in titles.values())
+    for sentence in (WHAT_WORDS_ARE, BY_MAP_TITLE):
+        yield sentence, "ui/explorer_view.py"
 
 
 def strings():
     """Every string in the source."""
-    for room in ("ui", "pages", "viz", "analysis", "model"):
+    for room in ROOMS:
         for path in (ROOT / room).rglob("*.py"):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.Constant) and isinstance(node.value, str):
