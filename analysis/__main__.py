@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 import time
@@ -18,7 +17,7 @@ from analysis.corpus import Corpus, read_corpus
 from analysis.dependencies import DependencyScores, score_dependencies
 from analysis.held_out import HeldOut, head_name
 from analysis.intervals import FEWEST_ARCS, Interval
-from analysis.report import report
+from analysis.report import as_text, report
 from analysis.resume import Store
 from analysis.scoring import WRITINGS, Run, score
 from model import HeadworkError, load
@@ -81,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.json is not None:
         result = report(run, corpus, seed=options.seed, dependencies=dependencies, coreference=coreference)
         try:
-            _write(options.json, json.dumps(result, ensure_ascii=False, indent=1) + "\n")
+            _write(options.json, as_text(result))
         except OSError as error:
             return _fail(f"{options.json} can't be written: {error.strerror or error}.", EXIT_OUTPUT)
         if store is not None:

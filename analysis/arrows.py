@@ -161,6 +161,10 @@ class Arrows:
         """S."""
         return len(self.starts) - 1
 
+    def of_sentence(self, number: int) -> NDArray[np.int16]:
+        """(W, L, h), the arrows of one sentence of the run."""
+        return self.target[self.starts[number] : self.starts[number + 1]]
+
 
 @dataclass(frozen=True, eq=False)
 class Choices:

@@ -26,7 +26,8 @@ class HeldOut:
         heads: (layer, head), chosen on the first half and on the second.
         baselines: their names, likewise.
         gain: accuracy − baseline.
-        interval, baseline_interval, gain_interval: 95 %, given the choice; None below FEWEST_ARCS.
+        interval, baseline_interval, gain_interval: 95 %, given the choice; None below FEWEST_ARCS questions or with one
+            group only.
     """
 
     heads: tuple[Head, Head]
@@ -95,7 +96,7 @@ def held_out(hits: Hits, *, draws: int = DRAWS, seed: int = 0) -> HeldOut | None
     theirs = hits.baselines[rows, np.where(second, baselines[0], baselines[1])]
     values = np.stack([ours, theirs, ours.astype(np.int64) - theirs], axis=1)  # (n, 3)
     bounds: list[Interval | None] = [None, None, None]
-    if hits.n >= FEWEST_ARCS:
+    if _allows_intervals(hits):
         shares = bootstrap(group_sums(values, hits.group), draws=draws, seed=seed)  # (draws, 3)
         bounds = [interval(shares[:, i]) for i in range(3)]
     n_heads = hits.heads.shape[2]
@@ -130,7 +131,7 @@ class HeadIntervals:
 
 def head_intervals(hits: Hits, *, draws: int = DRAWS, seed: int = 0) -> HeadIntervals | None:
     """Intervals of all heads from one set of draws; None below FEWEST_ARCS questions."""
-    if hits.n < FEWEST_ARCS:
+    if not _allows_intervals(hits):
         return None
     flat = hits.heads.reshape(hits.n, -1)  # (n, L·h)
     rate = flat.mean(axis=0)
@@ -151,6 +152,11 @@ def head_intervals(hits: Hits, *, draws: int = DRAWS, seed: int = 0) -> HeadInte
 def head_name(head: Sequence[int]) -> str:
     """(2, 0) → "3-1"."""
     return f"{head[0] + 1}-{head[1] + 1}"
+
+
+def _allows_intervals(hits: Hits) -> bool:
+    """One group, however large, says nothing of how much groups differ."""
+    return hits.n >= FEWEST_ARCS and len(np.unique(hits.group)) > 1
 
 
 def _mean(hits: NDArray[np.bool_]) -> NDArray[np.float64]:

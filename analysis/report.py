@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,17 @@ def report(
     }
 
 
+def as_text(result: dict[str, Any]) -> str:
+    """JSON with a line for each relation: short, and it can be compared line by line."""
+    parts = []
+    for key, value in result.items():
+        text = json.dumps(value, ensure_ascii=False)
+        if key in ("dependencies", "coreference"):
+            text = "[\n" + ",\n".join(json.dumps(each, ensure_ascii=False) for each in value) + "\n]"
+        parts.append(f"{json.dumps(key)}: {text}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
 def provenance(run: Run, corpus: Corpus) -> dict[str, Any]:
     """What was run on what, and by which rules. Holds no date, so that the same run gives the same bytes."""
     return {
@@ -100,6 +112,7 @@ def _relation(score: RelationScore) -> dict[str, Any]:
         "offset": {"best": score.best_offset, "accuracy": _number(score.offset_accuracy)},
         "held_out": _held_out(score.held_out),
         "ties": _ties(score.intervals),
+        "head_intervals": _head_intervals(score.intervals),
         "stable": score.stable,
         "share_of_arrows": _grid(score.arrow_share),
     }
@@ -115,6 +128,7 @@ def _coreference(score: CoreferenceScore) -> dict[str, Any]:
         "baselines": {name: _number(value) for name, value in score.baselines.items()},
         "held_out": _held_out(score.held_out),
         "ties": _ties(score.intervals),
+        "head_intervals": _head_intervals(score.intervals),
         "stable": score.stable,
         "query_control": _grid(score.query_control),
     }
@@ -136,6 +150,16 @@ def _held_out(result: HeldOut | None) -> dict[str, Any] | None:
 
 def _ties(intervals: HeadIntervals | None) -> list[str] | None:
     return None if intervals is None else [head_name(head) for head in intervals.ties]
+
+
+def _head_intervals(intervals: HeadIntervals | None) -> dict[str, Any] | None:
+    """Low and high grids of every head's accuracy and of its gain over the best baseline."""
+    if intervals is None:
+        return None
+    return {
+        name: {"low": _grid(bounds[0]), "high": _grid(bounds[1])}
+        for name, bounds in (("accuracy", intervals.accuracy), ("gain", intervals.gain))
+    }
 
 
 def _interval(bounds: Interval | None) -> list[float | None] | None:

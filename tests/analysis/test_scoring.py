@@ -148,6 +148,13 @@ def test_words_in_one_piece_are_asked_and_their_arc_is_a_miss(minilm):
     assert scores.of("advmod", "dep>head").accuracy.max() == 0
 
 
+def test_a_word_that_no_piece_stands_for_has_no_arc_that_could_be_scored(minilm):
+    line = {"words": ["Dogs", "\u200d", "bark"], "heads": [2, 2, -1], "deprels": ["nsubj", "discourse", "root"]}
+    run = score(minilm, read_content("x.jsonl", json.dumps(line).encode()))
+    assert (run.arrows.of_sentence(0)[1] == NOWHERE).all()
+    assert {each.relation for each in score_dependencies(run).relations} == {"nsubj"}
+
+
 def test_a_text_beyond_the_token_limit_is_skipped_and_said(minilm, corpus):
     long = read_content("long.jsonl", json.dumps(chain(["word"] * 600)).encode())
     run = score(minilm, corpus + long)

@@ -40,6 +40,7 @@ def test_the_json_has_the_structure_that_others_build_on(tmp_path, capsys):
     assert det["n"] == 120 and len(det["accuracy"]) == 6 and len(det["accuracy"][0]) == 12
     assert det["offset"] == {"best": 2, "accuracy": pytest.approx(2 / 3, abs=1e-4)}
     assert det["held_out"]["heads"][0].count("-") == 1 and len(det["held_out"]["interval"]) == 2
+    assert len(det["head_intervals"]["gain"]["low"]) == 6 and det["stable"] is False and "ties" in det
     assert result["skipped"]["count"] == 2
     assert result["skipped"]["problems"][0]["line"] == 1 and result["skipped"]["problems"][0]["file"] == "c.jsonl"
     assert result["provenance"]["model"]["id"] == "minilm" and result["provenance"]["n_sentences"] == 40
