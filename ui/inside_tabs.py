@@ -26,6 +26,8 @@ from ui.remarks import CHART
 from viz.block_figures import bars, curve_figure, drift_figure, entropies_figure, lines
 from viz.step_figures import tiles_figure
 
+AROUND = 24  # tokens to each side of the chosen one whose entropies are drawn
+
 
 def block(record: Record) -> None:
     """The diagram, and the box that is open."""
@@ -159,8 +161,16 @@ def _one_or_many(record: Record, chosen: int) -> None:
         t=_,
     )
     left.plotly_chart(figure, key="face_rows", config=CHART)
+    first = max(0, min(chosen - AROUND, n - 2 * AROUND))
+    near = slice(first, first + 2 * AROUND)  # all of a sentence, or what stands around the token in a long text
     figure = entropies_figure(
-        found.heads_entropy, found.average_entropy, found.one_entropy, record.labels, selected=chosen, t=_
+        found.heads_entropy[:, near],
+        found.average_entropy[near],
+        found.one_entropy[near],
+        record.labels[near],
+        selected=chosen - first,
+        equal=float(np.log(n)),
+        t=_,
     )
     with right:
         titled(_("Entropy of each query's row"), figure, "face_entropy")

@@ -14,7 +14,8 @@ from viz.step_figures import head_colour
 Floats = npt.NDArray[np.floating]
 BLUE, GREY, PURPLE = "#3E7EB6", "#8A9096", "#7B5AA6"  # at least 3 : 1 on the light and on the dark ground
 FONT = {"size": 13, "color": TEXT}
-MOST_TICKS = 40
+MOST_POINTED = 40  # labels with points of their own; more become lines
+ALL_NAMED, MOST_NAMED = 24, 12  # names under an axis: all of so many, else only so many
 MOST_POINTS = 2000
 
 
@@ -69,7 +70,7 @@ def lines(
                 x=np.arange(len(values), dtype=np.int32),
                 y=np.asarray(values, dtype=np.float32),
                 name=name,
-                mode="markers" if len(labels) <= MOST_TICKS else "lines",
+                mode="markers" if len(labels) <= MOST_POINTED else "lines",
                 marker={"size": 10, "symbol": symbol, "color": colour},
                 line={"color": colour},
                 customdata=[tick_text(label) for label in labels],
@@ -114,6 +115,7 @@ def entropies_figure(
     labels: Sequence[str],
     *,
     selected: int,
+    equal: float,
     height: int = 320,
     t: Translate = untranslated,
 ) -> go.Figure:
@@ -125,6 +127,7 @@ def entropies_figure(
         one: (N,).
         labels: N.
         selected: the query to mark.
+        equal: the entropy of equal weights, ln of the number of tokens.
         height: in pixels.
         t: translates the figure's own words.
     """
@@ -160,7 +163,7 @@ def entropies_figure(
             )
         )
     figure.add_vline(x=selected, line={"color": ACCENT, "width": 1, "dash": "dot"})
-    figure.add_hline(y=math.log(n) if n > 1 else 0, line={"color": GREY, "width": 1, "dash": "dash"})
+    figure.add_hline(y=equal, line={"color": GREY, "width": 1, "dash": "dash"})
     _named_axis(figure, labels, t("query"))
     figure.update_yaxes(title={"text": t("nats; dashed: ln N, all weights equal"), "font": FONT}, rangemode="tozero")
     return figure
@@ -242,7 +245,7 @@ def _figure(title: str, height: int, *, legend: bool = False) -> go.Figure:
 
 
 def _named_axis(figure: go.Figure, labels: Sequence[str], title: str) -> None:
-    step = max(1, math.ceil(len(labels) / MOST_TICKS))
+    step = 1 if len(labels) <= ALL_NAMED else math.ceil(len(labels) / MOST_NAMED)
     figure.update_xaxes(
         tickmode="array",
         tickvals=np.arange(0, len(labels), step, dtype=np.int32),

@@ -249,7 +249,7 @@ def test_the_same_view_runs_nothing_again(inside, monkeypatch):
 
 
 def test_records_are_kept_up_to_a_number_of_bytes():
-    assert inside_runs._kept.maxsize == inside_runs.KEPT_BYTES == 128_000_000
+    assert inside_runs._kept.maxsize == inside_runs.KEPT_BYTES == 192_000_000
 
 
 def test_the_worked_example_is_named_by_its_tokens():

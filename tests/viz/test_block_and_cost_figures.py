@@ -48,7 +48,9 @@ def test_a_curve_with_its_units():
 
 
 def test_entropies_show_every_head_the_mean_and_the_single_head():
-    figure = entropies_figure(np.ones((3, 2)), np.array([0.5, 0.6]), np.array([0.1, 0.2]), ["a", "b"], selected=0)
+    figure = entropies_figure(
+        np.ones((3, 2)), np.array([0.5, 0.6]), np.array([0.1, 0.2]), ["a", "b"], selected=0, equal=float(np.log(2))
+    )
     assert len(figure.data) == 5
     assert figure.data[3].y.tolist() == pytest.approx([0.5, 0.6]) and figure.data[4].y.tolist() == pytest.approx(
         [0.1, 0.2]
