@@ -1,4 +1,4 @@
-"""Takes the README's picture of the running app: `python -m docs.screenshot` (with requirements-dev.txt and Chromium)."""
+"""Takes the README's picture of the running app: `python -m docs.screenshot` (needs the test requirements)."""
 
 from pathlib import Path
 
