@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from analysis.steps import Record
 from analysis.worked import EXAMPLES, Sizes, check_sizes
@@ -36,14 +37,15 @@ def record() -> Record:
     Raises:
         HeadworkError: there is no text, the model can't be loaded, or the mask doesn't fit the sentence.
     """
-    with st.container(horizontal=True, vertical_alignment="bottom", key="inside-controls"):
+    row = st.container(horizontal=True, vertical_alignment="bottom", key="inside-controls")
+    with row:
         source = choose(_("What runs"), "source", list(SOURCES), "example", names=SOURCES, wide=True)
         if source == "example":
             return _example()
         if source == "model":
             found = _model()
     if source == "sentence":
-        return _sentence()
+        return _sentence(row)
     trace = loading.trace(controls.sentence(), controls.model(), controls.mask())
     remarks.cut(trace)
     remarks.cautions(trace)
@@ -85,7 +87,7 @@ def _model() -> Record:
         return inside_runs.trained(controls.sentence(), loaded.id, controls.mask(), layer, head)
 
 
-def _sentence() -> Record:
+def _sentence(row: DeltaGenerator) -> Record:
     with st.container(horizontal=True, vertical_alignment="bottom", key="inside-sizes"):
         n_tokens = _number("N", "n", 64, _("Tokens that are read at most; a shorter sentence has fewer."))
         asked = Sizes(
@@ -98,7 +100,7 @@ def _sentence() -> Record:
             activation=choose(
                 _("Activation"), "activation", list(ACTIVATIONS), OWN.activation, names=ACTIVATIONS, width=110
             ),
-            bias=st.toggle(_("bias"), True, key="inside_bias", bind="query-params", persist_state="session"),
+            bias=row.toggle(_("bias"), True, key="inside_bias", bind="query-params", persist_state="session"),
         )
         possible: tuple[int, Sizes] = st.session_state.get(GOOD, (64, OWN))
         error = None
@@ -109,6 +111,7 @@ def _sentence() -> Record:
             error = impossible
         st.session_state[GOOD] = possible
         n_tokens, sizes = possible
+    with row:
         layer, head = _layer_head(sizes.layers, sizes.heads)
     if error is not None:
         kept = _("Below, d_model {d_model} with {heads} heads, d_ff {d_ff} and {layers} layers stays.").format(

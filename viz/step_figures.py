@@ -242,7 +242,7 @@ def _cut(tiles: Floats, t: Translate) -> tuple[Floats, str]:
 
 
 def _columns_of_tiles(k: int, n_rows: int, n_columns: int, height: int, written: bool) -> int:
-    """How many tiles stand side by side so that the whole is wider than high, and numbers have room in their cells."""
+    """How many tiles stand side by side so that the whole is wider than high, and few places stay empty."""
     most = max(1, MOST_ACROSS // (n_columns + 1)) if written else k
 
     def ratio(across: int) -> float:
@@ -253,7 +253,8 @@ def _columns_of_tiles(k: int, n_rows: int, n_columns: int, height: int, written:
 
     choices = range(1, min(k, most) + 1)
     return min(
-        [across for across in choices if fits(across)] or choices, key=lambda across: abs(math.log(ratio(across) / 2.2))
+        [across for across in choices if fits(across)] or choices,
+        key=lambda across: abs(math.log(ratio(across) / 2.2)) + (-k % across) / k,
     )
 
 
