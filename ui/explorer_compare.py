@@ -123,8 +123,10 @@ def _mask(mine: Mask) -> Mask:
 
 
 def _model(mine: str) -> str:
-    titles = {entry.id: entry.label for entry in entries()}
-    first = next((name for name in titles if name != mine), mine)
+    titles = {entry.id: entry.label for entry in entries() if entry.id != mine}
+    if not titles:
+        raise HeadworkError("This server offers one model only, so there is nothing to compare it with.")
+    first = next((name for name in ("toy", "minilm") if name in titles), next(iter(titles)))  # no download needed
     with st.container(width=260):
         return resolve(menu(_("Model of B"), "b_model", titles, first)).id
 

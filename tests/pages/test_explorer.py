@@ -1,0 +1,376 @@
+"""The explorer on the Attention page: readings, words, the overview, tabs, comparison, files, and the link of each."""
+
+import base64
+import json
+
+import numpy as np
+import pytest
+
+from analysis import METRICS, READINGS, by_words, compare, head_metrics, read, read_csv, rollout, value_norms
+from analysis.words import by_pieces
+from model import load
+from ui.controls import examples
+from ui.explorer_compare import pairs
+from ui.explorer_view import LEVELS
+from viz.style import COLORSCALES
+
+FIRST = examples()[0].text
+HEAD = (3, 1)
+
+
+@pytest.fixture(scope="module")
+def trace():
+    return load("minilm").trace(FIRST)
+
+
+def chart(app, key):
+    """The data of one figure by its key."""
+    (found,) = [c for c in app.test.get("plotly_chart") if f"-{key}" in c.proto.id]
+    return json.loads(found.proto.spec)
+
+
+def array(z):
+    flat = np.frombuffer(base64.b64decode(z["bdata"]), z["dtype"])
+    return flat.reshape([int(n) for n in z["shape"].split(",")]) if "shape" in z else flat
+
+
+def component(app, key):
+    """The data of one browser component by its key."""
+    (found,) = [c for c in app.test.get("bidi_component") if c.proto.id.endswith(f"-{key}")]
+    return json.loads(found.proto.json)
+
+
+def ticks(app):
+    return app.figures()[0]["layout"]["xaxis"]["ticktext"]
+
+
+# -- readings --------------------------------------------------------------------------------------------------------
+
+
+def test_raw_says_how_much_goes_to_special_tokens(app, trace):
+    app.open()
+    on = head_metrics(by_pieces(trace), ["start_mass", "separator_mass"])
+    share = f"{on['start_mass'][HEAD]:.0%} of its words' weight to [CLS] and {on['separator_mass'][HEAD]:.0%} to [SEP]"
+    assert f"Head 4-2 gives {share}." in app.words
+    assert READINGS["raw"].leaves_out in app.words
+
+
+def test_without_special_tokens_states_what_was_removed_and_can_rescale(app, trace):
+    app.open().pick("reading", "without_special")
+    expected = read(trace, hide_special=True)
+    np.testing.assert_allclose(app.head_map(), expected.trace.attention[HEAD])
+    assert f"{expected.removed_overall[HEAD]:.0%} of the weight went to [CLS] and [SEP]." in app.words
+    assert "[CLS]" not in ticks(app)
+    app.pick("rescale", True)
+    np.testing.assert_allclose(app.head_map().sum(axis=-1), 1, atol=1e-5)
+    assert app.link["reading"] == "without_special" and app.link["rescale"] == "on"
+
+
+def test_norm_weighted_is_the_weight_times_the_length_of_the_value(app, trace):
+    app.open(reading="norm")
+    norms = value_norms(load("minilm"), FIRST)
+    np.testing.assert_allclose(app.head_map(), trace.attention[HEAD] * norms[HEAD][None, :], rtol=1e-5)
+    top = app.figures()[0]["data"][0]["zmax"]
+    assert top >= (trace.attention * norms[:, :, None, :]).max() > 0.9 * top  # the stated maximum, over all heads
+    assert component(app, "overview-maps")["maximum"] == top
+    app.pick("rescale", True)
+    np.testing.assert_allclose(app.head_map().sum(axis=-1), 1, atol=1e-5)
+
+
+@pytest.mark.parametrize(("curve", "place"), [("log", 1 + np.log10(0.05) / 3), ("sqrt", np.sqrt(0.05))])
+def test_small_weights_change_the_colour_and_never_the_number(app, trace, curve, place):
+    app.open(reading="log", curve=curve)
+    data = app.figures()[0]["data"][0]
+    np.testing.assert_array_equal(array(data["customdata"]), trace.attention[HEAD])
+    assert "%{customdata" in data["hovertemplate"]
+    at = np.abs(trace.attention[HEAD] - 0.05).argmin()
+    assert app.head_map().ravel()[at] == pytest.approx(place, abs=0.05)
+
+
+def test_four_readings_side_by_side_each_say_what_they_leave_out(app):
+    app.open(show="readings")
+    assert len(app.figures()) == 5
+    for name, kind in READINGS.items():
+        assert kind.leaves_out in app.words
+        assert kind.title in json.dumps(chart(app, f"side_{name}")["layout"]["annotations"])
+
+
+@pytest.mark.parametrize("level", ["words", "spaces"])
+def test_words_sum_over_keys_and_average_over_queries(app, level):
+    text = "Unbelievably, she re-read it."
+    app.open(text=text, level=level)
+    expected = by_words(load("minilm").trace(text), "spaces" if level == "spaces" else "tokenizer")
+    np.testing.assert_allclose(app.head_map(), expected.attention[HEAD], atol=1e-6)
+    np.testing.assert_allclose(app.head_map().sum(axis=-1), 1, atol=1e-5)
+    assert component(app, "strip")["tokens"]["labels"] == list(expected.labels)
+
+
+def test_chinese_words_come_from_spaces(app):
+    app.open(text="山上 有 水", level="spaces")
+    assert ticks(app) == ["[CLS]", "山上", "有", "水", "[SEP]"]
+
+
+# -- strip and overview ----------------------------------------------------------------------------------------------
+
+
+def test_the_strip_shows_the_chosen_head_and_its_tokens(app, trace):
+    app.open(pinned="8", direction="looked_at_by")
+    view = component(app, "strip")
+    assert view["tokens"]["labels"] == list(trace.tokens) and view["heads"] == [1] and view["layer"] == 3
+    assert view["pinned"] == 7 and view["direction"] == "looked_at_by"
+    assert "pinned" not in app.pick("text", "A big dog.").link  # it was about another sentence
+    assert component(app, "strip")["pinned"] is None
+
+
+def test_more_heads_in_the_link_stand_in_the_strip_until_the_layer_changes(app):
+    app.open(heads="2,9,11")
+    assert component(app, "strip")["heads"] == [1, 8, 10]
+    app.pick("layer", 2)
+    assert component(app, "strip")["heads"] == [1] and "heads" not in app.link
+    assert component(app.open(heads="mean"), "strip")["heads"] == [1]  # the session had chosen since
+
+
+def test_the_mean_of_the_layer_is_a_choice_of_the_strip(app):
+    assert component(app.open(heads="mean"), "strip")["heads"] == []
+
+
+@pytest.mark.parametrize("metric", ["entropy", "start_mass", "mean_distance"])
+def test_the_overview_is_coloured_by_a_number(app, trace, metric):
+    app.open().pick("colour", metric)
+    sent = component(app, "overview")["metric"]
+    assert sent["label"] == METRICS[metric].title and app.link["colour"] == metric
+    np.testing.assert_allclose(np.array(sent["values"]), head_metrics(by_pieces(trace), [metric])[metric], atol=1e-4)
+
+
+@pytest.mark.parametrize("scale", COLORSCALES)
+def test_colours_are_a_choice(app, scale):
+    app.open(scale=scale)
+    assert app.value("scale") == scale
+    first = component(app, "overview")["colours"]
+    assert (first == component(type(app)().open(), "overview")["colours"]) is (scale == COLORSCALES[0])
+
+
+def test_large_text_makes_everything_larger(app):
+    app.open()
+    small = app.figures()[0]["layout"]["xaxis"]["tickfont"]["size"]
+    app.pick("large", True)
+    assert app.figures()[0]["layout"]["xaxis"]["tickfont"]["size"] > 1.2 * small
+    assert component(app, "strip")["text_scale"] == component(app, "overview")["text_scale"] == 1.4
+    assert app.link["large"] == "on"
+
+
+# -- tabs ------------------------------------------------------------------------------------------------------------
+
+
+def test_only_the_open_tab_is_computed(app):
+    app.open()
+    assert len(app.figures()) == 2 and not app.test.dataframe
+    app = type(app)().open(view="numbers")
+    assert len(app.figures()) == 1 and len(app.test.dataframe) == 1
+
+
+def test_rollout_follows_the_layers_up_to_the_chosen_one(app, trace):
+    app.open(show="rollout")
+    z = array(chart(app, "rollout_map")["data"][0]["z"])
+    np.testing.assert_allclose(z, rollout(trace.attention, layers=4)[-1], atol=1e-6)
+    assert "What it is not." in app.words and "0.32 in layer 1 to 0.71 in layer 6" in app.words
+
+
+def test_numbers_name_the_chosen_head_its_habits_and_its_likes(app):
+    app.open(view="numbers", layer="1", head="3")
+    (table,) = app.test.dataframe
+    assert len(table.value) == 72 and table.value["name"].iloc[0] == "1-3"
+    assert table.value["previous_mass"].iloc[0] == pytest.approx(1.0, abs=0.01)
+    assert "previous word: Previous is the top 1.00 ≥ 0.9 over 9 rows (Voita et al. 2019, section 4)" in app.words
+    assert "nearest: " in app.words and "farthest: " in app.words
+    config = json.loads(table.proto.columns)
+    assert config["entropy"]["help"] == METRICS["entropy"].definition
+
+
+def test_no_clear_habit_is_an_answer(app):
+    app.open(view="numbers", layer="1", head="6")
+    assert "no clear habit: no number passes a published threshold." in app.words
+
+
+def test_the_table_follows_words(app):
+    text = "Unbelievably, she re-read it."
+    app.open(view="numbers", level="words", text=text)
+    expected = head_metrics(by_words(load("minilm").trace(text)), ["entropy"])["entropy"]
+    (table,) = app.test.dataframe
+    row = table.value.set_index("name").loc["2-5"]
+    assert row["entropy"] == pytest.approx(expected[1, 4])
+
+
+# -- compare ---------------------------------------------------------------------------------------------------------
+
+
+def difference(app):
+    z = chart(app, "compare_difference")["data"][0]
+    return array(z["z"]), z
+
+
+@pytest.mark.parametrize(
+    ("link", "other"),
+    [
+        ({"differs": "mask", "b_mask": "causal"}, (FIRST, "minilm", "causal", HEAD)),
+        ({"differs": "mask", "b_mask": "window:2"}, (FIRST, "minilm", "window:2", HEAD)),
+        ({"differs": "head", "b_head": "9"}, (FIRST, "minilm", "bidirectional", (3, 8))),
+        ({"differs": "layer", "b_layer": "1"}, (FIRST, "minilm", "bidirectional", (0, 1))),
+        ({"differs": "model", "b_model": "toy"}, (FIRST, "toy", "bidirectional", (1, 1))),
+        (
+            {"differs": "sentence", "b_text": "The doctor praised the students because they worked hard."},
+            ("The doctor praised the students because they worked hard.", "minilm", "bidirectional", HEAD),
+        ),
+    ],
+)
+def test_a_beside_b_differs_in_what_was_chosen(app, trace, link, other):
+    app.open(view="compare", **link)
+    text, model, mask, head = other
+    b = load(model).trace(text, mask)
+    if model == "toy" and b.n_tokens != trace.n_tokens:
+        assert any("can't be laid on each other" in error for error in app.errors)
+        return
+    found = compare(by_pieces(trace), by_pieces(b), HEAD, head)
+    z, data = difference(app)
+    np.testing.assert_allclose(np.nan_to_num(z), np.where(found.allowed_a | found.allowed_b, found.difference, 0))
+    assert data["zmax"] == -data["zmin"] == pytest.approx(found.largest)
+    maxima = [chart(app, f"compare_{letter}")["data"][0]["zmax"] for letter in "AB"]
+    assert maxima[0] == maxima[1] == 1
+    bars = chart(app, "compare_difference")["data"][-1]
+    np.testing.assert_allclose(array(bars["x"]), found.row_distance, atol=1e-6)
+    assert {name: app.link.get(name, "mask") for name in link} == link  # the default is left out
+
+
+def test_minimal_pairs_are_laid_on_each_other(app):
+    a, b = pairs()[0]
+    app.open(view="compare", differs="sentence", text=a)
+    assert app.value("b_text") == b
+    labels = chart(app, "compare_difference")["layout"]["yaxis"]["ticktext"]
+    assert "big | small" in labels and "trophy" in labels
+    app.pick("pair", 2)
+    assert (app.value("text"), app.value("b_text")) == pairs()[2]
+
+
+def test_pairs_are_equally_long():
+    model = load("minilm")
+    for a, b in pairs():
+        assert model.trace(a).n_tokens == model.trace(b).n_tokens
+
+
+def test_sentences_of_unequal_length_are_refused_with_what_to_do(app):
+    app.open(view="compare", differs="sentence", b_text="Too short.")
+    assert len(app.errors) == 1 and "A has 12 tokens and B has 5" in app.errors[0]
+    assert len(app.figures()) == 1  # the picture above stays
+
+
+def test_a_wrong_mask_for_b_says_what_masks_there_are(app):
+    app.test.session_state["b_mask"] = "sideways"  # as if typed: AppTest knows no new options
+    app.open(view="compare")
+    assert app.errors[0].startswith('There is no mask "sideways".')
+
+
+# -- the link --------------------------------------------------------------------------------------------------------
+
+BOUND = {
+    "reading": list(READINGS)[1:],
+    "level": list(LEVELS)[1:],
+    "colour": list(METRICS),
+    "scale": list(COLORSCALES[1:]),
+    "large": ["on"],
+    "view": ["numbers", "compare", "take"],
+    "show": ["readings", "rollout"],
+    "heads": ["2,9", "mean", "1,2,3,4,5,6,7,8,9,10,11,12"],
+    "pinned": ["1", "12"],
+    "direction": ["looked_at_by"],
+}
+DEPENDENT = [
+    {"reading": "norm", "rescale": "on"},
+    {"reading": "log", "curve": "sqrt"},
+    *({"view": "compare", "differs": kind} for kind in ("head", "layer", "sentence", "model")),
+    {"view": "compare", "b_mask": "prefix:4"},
+    {"view": "compare", "b_mask": "causal+window:3"},
+    {"view": "compare", "differs": "head", "b_head": "7"},
+    {"view": "compare", "differs": "layer", "b_layer": "6"},
+]
+
+
+@pytest.mark.parametrize(
+    "link", [*({name: value} for name, values in BOUND.items() for value in values[:3]), *DEPENDENT], ids=str
+)
+def test_every_choice_comes_from_the_link_and_stays_in_it(app, link):
+    app.open(**link).run()
+    assert {name: app.link.get(name) for name in link} == link
+    assert not [error for error in app.errors if "laid on each other" not in error]
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        *({name: "nonsense"} for name in BOUND),
+        *({"view": "compare", name: "nonsense"} for name in ("differs", "b_mask")),
+        *({"view": "compare", "differs": kind, f"b_{kind}": "nonsense"} for kind in ("head", "layer")),
+        {"heads": "99"},
+        {"heads": "1,,2"},
+        {"pinned": "0"},
+        {"pinned": "13"},
+        {"pinned": "-1"},
+        {"large": "1"},
+        {"view": ""},
+        {"view": "compare", "b_mask": "matrix:2:8"},
+        {"view": "compare", "differs": "head", "b_head": "2"},
+    ],
+    ids=str,
+)
+def test_wrong_values_fall_back_quietly(app, link):
+    app.open(**link).run()
+    assert not app.errors
+    assert (app.value("reading"), app.value("level"), app.value("scale")) == ("raw", "pieces", "Cividis")
+    assert not {name for name, value in link.items() if app.link.get(name) == value} - {"view", "differs"}
+
+
+def test_language_does_not_change_what_the_link_says(app):
+    link = {"reading": "norm", "level": "words", "colour": "entropy", "view": "numbers", "lang": "zh"}
+    app.open(**link).run()
+    assert {name: app.link.get(name) for name in link} == link
+    columns = json.loads(app.test.dataframe[0].proto.columns)
+    assert columns["entropy"]["label"] == "熵"
+
+
+# -- long and odd text -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["", "   "])
+@pytest.mark.parametrize("view", ["heads", "compare"])
+def test_no_text(app, text, view):
+    assert app.open(view=view).pick("text", text).errors == ["There is no text to look at. Type a sentence."]
+
+
+def test_repeated_words_keep_every_row(app):
+    app.open(text="the the the the")
+    assert ticks(app) == ["[CLS]", *["the"] * 4, "[SEP]"] and app.head_map().shape == (6, 6)
+
+
+@pytest.mark.parametrize("text", ["המורה שיבח את התלמידים", "😀 🦜 ok", "<s> [MASK] [SEP]", "é" * 40])
+@pytest.mark.parametrize("view", ["heads", "numbers", "compare", "take"])
+def test_odd_text_in_every_tab(app, text, view):
+    app.open(text=text, view=view)
+    assert not app.errors
+
+
+def test_only_special_tokens_left_says_so(app):
+    app.open(text="[SEP]", reading="without_special")
+    assert any("holds only special tokens" in error for error in app.errors)
+
+
+@pytest.mark.parametrize("view", ["heads", "numbers", "compare", "take"])
+def test_512_tokens_in_every_tab(app, view):
+    app.open(view=view).pick("text", "word " * 600)
+    assert not app.errors and component(app, "overview-maps")["step"] == 8
+    assert "each cell: the largest of 8 × 8 weights" in component(app, "overview")["text"]["coarse"]
+
+
+def test_csv_of_the_table_reads_back(app, trace):
+    from analysis import csv_bytes, metrics_table, provenance
+
+    table, source = read_csv(csv_bytes(metrics_table(by_pieces(trace)), provenance(trace)))
+    assert len(table) == 72 and source["mask"] == "bidirectional"

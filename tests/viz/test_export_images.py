@@ -1,0 +1,199 @@
+"""SVG and PNG of a map, read back and compared with the arrays; every letter drawn or visibly replaced."""
+
+import io
+import json
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from analysis import by_pieces, provenance
+from model import load
+from viz import fonts
+from viz.export_images import PNG_CHUNK, PNG_SCALE, png_bytes, square, svg_text
+from viz.export_layout import HATCH, MASKED, MOST_CELLS, map_layout
+from viz.look import ACCENT
+from viz.style import COLORSCALES, Style, nice_maximum, scale_colours
+
+SVG = "{http://www.w3.org/2000/svg}"
+TEXT = "The teacher praised the students because they worked hard."
+
+
+def made(text=TEXT, mask="causal", style=None, **more):
+    trace = load("minilm").trace(text, mask)
+    layout = map_layout(
+        trace.attention[3, 1],
+        trace.allowed,
+        trace.tokens,
+        title="Head 4-2",
+        source=provenance(trace, head="4-2", reading="raw"),
+        measure=fonts.width,
+        style=style or Style(),
+        **more,
+    )
+    return trace, layout
+
+
+def cells(svg):
+    """(query, key) → (weight or None, fill) of every cell."""
+    root = ET.fromstring(svg)
+    (group,) = [g for g in root.iter(f"{SVG}g") if g.get("class") == "cells"]
+    found = {}
+    for rect in group:
+        weight = rect.get("data-weight")
+        place = int(rect.get("data-query")), int(rect.get("data-key"))
+        found[place] = None if weight == "masked" else float(weight), rect.get("fill")
+    return found
+
+
+def test_svg_holds_every_weight_exactly():
+    trace, layout = made()
+    found = cells(svg_text(layout))
+    assert len(found) == trace.n_tokens**2
+    for (query, key), (weight, fill) in found.items():
+        if trace.allowed[query, key]:
+            assert np.float32(weight) == trace.attention[3, 1, query, key]
+            assert fill == "#{:02x}{:02x}{:02x}".format(*layout.rgb[query, key])
+        else:
+            assert weight is None and fill == "url(#masked)"
+
+
+def test_svg_has_titles_of_both_axes_every_token_and_a_scale():
+    trace, layout = made()
+    root = ET.fromstring(svg_text(layout))
+    texts = [text.text for text in root.iter(f"{SVG}text")]
+    for wanted in ("Head 4-2", "key (looked at)", "query (looks)", "attention weight", "0", "0.5", "1", "masked"):
+        assert wanted in texts
+    for token in trace.tokens:
+        assert texts.count(token) >= 2 * trace.tokens.count(token)  # on both axes
+    assert root.find(f"{SVG}defs/{SVG}linearGradient") is not None
+    assert not list(root.iter(f"{SVG}image"))  # vectors throughout
+
+
+@pytest.mark.parametrize("kind", ["svg", "png"])
+def test_files_say_model_weights_mask_text_and_app(kind):
+    trace, layout = made()
+    if kind == "svg":
+        said = json.loads(ET.fromstring(svg_text(layout)).find(f"{SVG}metadata").text)
+    else:
+        said = json.loads(Image.open(io.BytesIO(png_bytes(layout))).text[PNG_CHUNK])
+    assert said == provenance(trace, head="4-2", reading="raw")
+    assert said["weights_sha256"] == trace.sha256 and said["text"] == TEXT and said["mask"] == "causal"
+    printed = " ".join(words.text for words in layout.words)
+    assert trace.sha256 in printed and TEXT in printed and "causal" in printed and said["app"] in printed
+
+
+def test_png_shows_the_colour_of_every_weight_and_hatching_where_it_is_masked():
+    trace, layout = made()
+    image = np.array(Image.open(io.BytesIO(png_bytes(layout))))
+    assert image.shape[:2] == (layout.height * PNG_SCALE, layout.width * PNG_SCALE)
+    left, top, _right, _bottom = square(layout)
+    expected = Style().colours(trace.attention[3, 1])
+    grey = {tuple(int(c[i : i + 2], 16) for i in (1, 3, 5)) for c in (MASKED, HATCH)}
+    side = layout.cell * PNG_SCALE
+    for query in range(trace.n_tokens):
+        for key in range(trace.n_tokens):
+            y, x = int(top * PNG_SCALE + (query + 0.5) * side), int(left * PNG_SCALE + (key + 0.5) * side)
+            cell = image[y - 8 : y + 8, x - 8 : x + 8].reshape(-1, 3)
+            if trace.allowed[query, key]:
+                assert (cell == expected[query, key]).all()
+            else:
+                assert {tuple(map(int, pixel)) for pixel in cell} == grey
+
+
+def test_nothing_is_called_masked_where_nothing_is():
+    _, layout = made(mask="bidirectional")
+    assert "masked" not in [words.text for words in layout.words]
+    assert svg_text(layout).count("url(#masked)") == 0
+
+
+@pytest.mark.parametrize("text", ['<b>&x</b> "quoted"', "山上有水，水中有月。", "😀 ok", "a\x01b", "המורה שיבח"])
+def test_odd_text_makes_a_readable_file(text):
+    _, layout = made(text=text, mask="bidirectional")
+    texts = [words.text for words in ET.fromstring(svg_text(layout)).iter(f"{SVG}text")]
+    assert "[CLS]" in texts
+    assert Image.open(io.BytesIO(png_bytes(layout))).size[0] > 600
+
+
+def test_512_tokens_are_coarsened_and_the_picture_says_so():
+    trace, layout = made(text="word " * 600)
+    assert layout.step == 4 and layout.n_cells == MOST_CELLS
+    assert "each cell: the largest of 4 × 4 weights" in [words.text for words in layout.words]
+    found = cells(svg_text(layout))
+    block = np.where(trace.allowed, trace.attention[3, 1], 0)[200:204, 100:104]
+    assert np.float32(found[50, 25][0]) == block.max()
+    assert len(svg_text(layout)) < 4_000_000
+
+
+def test_labels_never_overlap():
+    _, layout = made(text="the cat sat on the mat and " * 15)
+    (first, second) = [w for w in layout.words if w.anchor == "end" and not w.turn][:2]
+    assert second.y - first.y >= first.size
+
+
+def test_everything_stands_inside_the_picture():
+    _, layout = made(text="Donaudampfschifffahrtsgesellschaftskapitän " * 4)
+    for words in layout.words:
+        assert 0 <= words.x <= layout.width and 0 <= words.y <= layout.height
+        if words.anchor == "start":
+            assert words.x + fonts.width(words.text, words.size) <= layout.width
+
+
+# -- fonts -----------------------------------------------------------------------------------------------------------
+
+
+def test_without_a_font_for_it_a_letter_is_written_as_its_code_point(monkeypatch):
+    for cached in (fonts._shown, fonts._has):
+        cached.cache_clear()
+    monkeypatch.setattr(fonts, "installed", tuple)
+    try:
+        assert fonts.readable("a山") == "aU+5C71"
+        _, layout = made(text="山 water", mask="bidirectional")
+        assert png_bytes(layout)
+    finally:
+        for cached in (fonts._shown, fonts._has):
+            cached.cache_clear()
+
+
+def test_chinese_is_drawn_where_a_font_has_it():
+    if not any("CJK" in path or "wqy" in path for path in fonts.installed()):
+        pytest.skip("no Chinese font is installed here")
+    assert fonts.readable("山水 ok") == "山水 ok"
+    assert len({font.getname() for _, font in fonts.runs("ok 山", 20)}) == 2
+
+
+# -- styles ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scale", COLORSCALES)
+def test_scales_grow_evenly_from_one_end_to_the_other(scale):
+    rgb = scale_colours(scale, np.linspace(0, 1, 32)) / 255
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    luminance = linear @ [0.2126, 0.7152, 0.0722]
+    steps = np.diff(luminance)
+    assert (steps > -1e-3).all() or (steps < 1e-3).all()
+
+
+def test_places_by_hand():
+    weights = np.array([0, 0.001, 0.01, 0.25, 1.0])
+    np.testing.assert_allclose(Style(curve="sqrt").places(weights)[3:], [0.5, 1])
+    np.testing.assert_allclose(Style(curve="log").places(weights)[:3], [0, 0, 1 / 3], atol=1e-6)
+    np.testing.assert_allclose(Style(maximum=0.5).places(weights)[3:], [0.5, 1])
+
+
+@pytest.mark.parametrize(("largest", "expected"), [(3.81, 3.9), (0.0123, 0.013), (1.0, 1.0), (0, 1), (12.3, 13)])
+def test_the_stated_maximum_has_two_digits(largest, expected):
+    assert nice_maximum(np.array([0, largest])) == pytest.approx(expected)
+
+
+def test_the_accent_is_in_no_scale():
+    accent = np.array([int(ACCENT[i : i + 2], 16) for i in (1, 3, 5)])
+    for scale in ("Cividis", "Viridis", "Greys"):
+        rgb = scale_colours(scale, np.linspace(0, 1, 64)).astype(int)
+        assert np.abs(rgb - accent).sum(axis=-1).min() > 100
+
+
+def test_source_of_pieces_is_what_was_traced():
+    trace, layout = made()
+    np.testing.assert_array_equal(np.isnan(layout.weights), ~by_pieces(trace).allowed)
