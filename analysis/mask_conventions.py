@@ -32,9 +32,9 @@ class Convention:
 
 CONVENTIONS = (
     Convention("Headwork", "allowed", "True", "False", "weights 0", "test"),
-    Convention("torch scaled_dot_product_attention, attn_mask", "allowed", "True", "False", "output 0", "test"),
+    Convention("torch SDPA (scaled_dot_product_attention), attn_mask", "allowed", "True", "False", "output 0", "test"),
     Convention(
-        "torch scaled_dot_product_attention, attn_mask (float, added)",
+        "torch SDPA, attn_mask (float, added)",
         "torch.zeros(N, N).masked_fill(~allowed, -torch.inf)",
         "0.0",
         "-inf",

@@ -11,7 +11,7 @@ KINDS = {
     "bidirectional": "bidirectional",
     "window": "window",
     "prefix": "prefix",
-    "drawn": "drawn by hand",
+    "drawn": "drawn",
 }
 SIZES = {"window": 2, "prefix": 4}  # at first
 MOST = 511

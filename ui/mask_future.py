@@ -45,7 +45,8 @@ def leak_test(first: AttentionTrace, second: AttentionTrace) -> None:
     say.markdown("  \n".join(dict.fromkeys(said)))
     st.markdown(
         _(
-            "Colour: how far each token's state moves, ‖Δx‖ / ‖x‖. Grey: the edited word. Line: where the edit begins. "
+            "Colour: how far each token's state moves, ‖Δx‖ / ‖x‖; beside each layer the largest move before the edit "
+            "(line). Grey: the edited word. "
             "A decoder learns to predict each token from the states before it. "
             "If these knew the token, there would be nothing left to predict."
         )

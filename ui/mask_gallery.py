@@ -31,16 +31,14 @@ def who_may_look(trace: AttentionTrace) -> None:
     if kind in FIRST_SIZES:
         most = n - 1 if kind == "padding" else MOST
         label = {"window": _("each side"), "prefix": _("prefix"), "padding": _("[PAD] tokens")}[kind]
-        size = int(place.number_input(label, 0, most, min(FIRST_SIZES[kind], most), key=f"shown_{kind}", width=130))
-    n_layers = int(place.number_input(_("Layers"), 1, MOST_LAYERS, 3, key="deep", width=110))
+        size = int(place.number_input(label, 0, most, min(FIRST_SIZES[kind], most), key=f"shown_{kind}", width=110))
+    n_layers = int(place.number_input(_("Layers"), 1, MOST_LAYERS, 3, key="deep", width=100))
     with place:
         query = query_row(trace, "asks")
 
     sizes = {**FIRST_SIZES, kind: size}
     masks = {one: allowed for one in SHOWN if (allowed := _allowed(one, sizes.get(one, 0), n)) is not None}
-    named = [(_(KINDS.get(one, one)), allowed) for one, allowed in masks.items()]
-    selected = list(masks).index(kind) if kind in masks else None
-    st.plotly_chart(gallery(named, selected=selected), key="gallery", config=CHART)
+    _gallery(masks, kind)
     if kind in masks:
         _flow(masks[kind], trace, kind, query, n_layers)
         st.markdown(plain(_in_words(masks[kind], trace, kind, size, n_layers)))
@@ -61,6 +59,16 @@ def _kind(place: st.delta_generator.DeltaGenerator) -> str:
         wrap=True,
     )
     return str(kind)
+
+
+def _gallery(masks: dict[str, Bools], kind: str) -> None:
+    """Three masks and three more: side by side on a wide screen, under each other on a phone."""
+    named = [(_(KINDS.get(one, one)), allowed) for one, allowed in masks.items()]
+    at = list(masks).index(kind) if kind in masks else -1
+    for i, place in enumerate(st.columns(2, gap="small")):
+        part, selected = named[3 * i : 3 * i + 3], at - 3 * i
+        figure = gallery(part, selected=selected if 0 <= selected < 3 else None, n_places=3)
+        place.plotly_chart(figure, key=f"gallery{i}", config=CHART)
 
 
 def _allowed(kind: str, size: int, n: int) -> Bools | None:
@@ -127,13 +135,16 @@ def _libraries() -> None:
     st.markdown("**" + _("The same mask elsewhere: does True mean “may look” or “hidden”?") + "**")
     table = {
         _("library and argument"): [line.library for line in CONVENTIONS],
-        _("made from allowed (True = may look)"): [line.code for line in CONVENTIONS],
-        _("may look"): [line.visible for line in CONVENTIONS],
-        _("hidden"): [line.hidden for line in CONVENTIONS],
+        _("made from allowed (True = may look)"): [f"`{line.code}`" for line in CONVENTIONS],
+        _("may look"): [f"`{line.visible}`" for line in CONVENTIONS],
+        _("hidden"): [f"`{line.hidden}`" for line in CONVENTIONS],
         _("a row that sees nothing"): [_(line.empty_row) for line in CONVENTIONS],
-        _("known from"): [_("a test of this app") if line.source == "test" else line.source for line in CONVENTIONS],
     }
-    st.dataframe(pd.DataFrame(table), hide_index=True, height="content")
+    st.table(pd.DataFrame(table), hide_index=True)
+    read = ", ".join(f"{line.library.split(',')[0]} ({line.source})" for line in CONVENTIONS if line.source != "test")
+    st.markdown(
+        plain(_("Tests of this app check each line against the library, except, read in their source: ") + read)
+    )
     st.markdown(
         _(
             "A trap: BERT in transformers (eager) adds a boolean (B, 1, N, N) mask to the scores as 0 and 1, "

@@ -6,7 +6,7 @@ import streamlit as st
 from analysis.masking import cut_and_rescale, hides_only, largest, split_difference, weight_hidden, weight_moved
 from model import AttentionTrace
 from ui import links
-from ui.languages import _, plain
+from ui.languages import _, _n, plain
 from ui.loading import load_model
 from ui.mask_choice import name
 from ui.mask_lab import scores_of
@@ -55,6 +55,13 @@ def honest(first: AttentionTrace, second: AttentionTrace) -> None:
             _("not how a trained decoder attends") if hides_later else _("not how a model trained with it attends")
         )
         _caution(said.format(mask=", ".join(others), trained=trained, not_what=not_what))
+    if n := first.tokenized.n_unknown:
+        said = _n(
+            "{n} of {total} tokens is [UNK]: a piece of text that this model can't read.",
+            "{n} of {total} tokens are [UNK]: pieces of text that this model can't read.",
+            n,
+        )
+        _caution(said.format(n=n, total=first.n_tokens))
     if first.mask == second.mask:
         st.info(_("Both masks are the same, so nothing changes. Choose another one to compare with."))
 
@@ -139,14 +146,18 @@ def split(first: AttentionTrace, second: AttentionTrace, layer: int, head: int) 
         "the two parts add up to the change (error {error})."
     ).format(layer=layer + 1, input=amount(largest(parts.by_input)), error=scientific(parts.max_error))
     if only_hides:
-        error = largest(cut_and_rescale(first.attention[0], second.allowed) - second.attention[0])
-        said += " " + _(
-            "In layer 1 both runs read the same input, so a {second} row is the {first} row with the hidden keys "
-            "cut off and the rest rescaled: largest error over all heads {error}."
-        ).format(second=name(second.mask), first=name(first.mask), error=scientific(error))
+        said += " " + _cut_in_layer_1(first, second)
     else:
         said += " " + _("This mask also allows what the other hides, so it is more than a cut.")
     st.markdown(plain(said))
+
+
+def _cut_in_layer_1(first: AttentionTrace, second: AttentionTrace) -> str:
+    error = largest(cut_and_rescale(first.attention[0], second.allowed) - second.attention[0])
+    return _(
+        "In layer 1 both runs read the same input, so a {second} row is the {first} row with the hidden keys "
+        "cut off and the rest rescaled: largest error over all heads {error}."
+    ).format(second=name(second.mask), first=name(first.mask), error=scientific(error))
 
 
 def amount(value: float) -> str:
@@ -169,6 +180,8 @@ def _say_hidden(first: AttentionTrace, second: AttentionTrace, layer: int, head:
         query=first.tokens[query],
         key=first.tokens[key],
     )
+    if layer == 0 and first.mask != second.mask and hides_only(second.allowed, first.allowed):
+        said += " " + _cut_in_layer_1(first, second)
     st.markdown(plain(said))
 
 

@@ -55,6 +55,11 @@ def difference_grid(
     return figure
 
 
+def short(move: float) -> str:
+    """Two decimals; what rounding leaves as 0.00, and exactly nothing as 0."""
+    return f"{move:.2f}" if move else "0"
+
+
 def row_sums(
     sums: Floats,
     labels: Sequence[str],
@@ -117,6 +122,8 @@ def moves(
 ) -> go.Figure:
     """How far an edit moves each token's state, level by level: (L + 1, N), embeddings at the bottom.
 
+    Beside its name each level has the largest move before the edit.
+
     Args:
         moved: ‖Δx‖ / ‖x‖; NaN = the edited token itself.
         labels: the N tokens.
@@ -129,6 +136,8 @@ def moves(
     n_levels, n_tokens = moved.shape
     step = -(-n_tokens // 30)
     names = [t("embedding"), *(t("layer {n}").format(n=n) for n in range(1, n_levels))]
+    before = [float(row[:first].max(initial=0)) for row in moved]
+    names = [f"{name} · {short(most)}" for name, most in zip(names, before, strict=True)]
     figure = go.Figure(
         go.Heatmap(
             z=moved.astype(np.float32),

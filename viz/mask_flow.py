@@ -124,10 +124,12 @@ def flow_graph(
     return figure
 
 
-def gallery(masks: Sequence[tuple[str, Bools]], *, selected: int | None, height: int = 190) -> go.Figure:
+def gallery(
+    masks: Sequence[tuple[str, Bools]], *, selected: int | None, n_places: int | None = None, height: int = 190
+) -> go.Figure:
     """Several masks over the same tokens as small 0/1 pictures in a row, each named; the selected one is outlined.
 
-    Of long sentences every k-th token is shown.
+    Of long sentences every k-th token is shown. `n_places` leaves room for more masks than there are.
     """
     n = min(len(masks[0][1]), MOST_CELLS)
     chosen = np.linspace(0, len(masks[0][1]) - 1, n).round().astype(np.int64)
@@ -168,7 +170,10 @@ def gallery(masks: Sequence[tuple[str, Bools]], *, selected: int | None, height:
             )
     hidden = {"showticklabels": False, "showgrid": False, "zeroline": False, "fixedrange": True, "ticks": ""}
     figure.update_xaxes(
-        **hidden, range=[-0.3, len(masks) * (n + gap) - gap + 0.3], constrain="domain", constraintoward="left"
+        **hidden,
+        range=[-0.3, (n_places or len(masks)) * (n + gap) - gap + 0.3],
+        constrain="domain",
+        constraintoward="left",
     )
     figure.update_yaxes(
         **hidden, range=[n + 0.2, -0.22 * n], scaleanchor="x", constrain="domain", constraintoward="top"

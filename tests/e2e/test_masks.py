@@ -47,7 +47,7 @@ def cell(page: Page, query: str, key: str):
 def test_draw_a_mask_by_clicking_and_by_keyboard(page: Page, server: str):
     opened(page, server)
     page.get_by_role("combobox", name="Compare with").click()
-    page.get_by_role("option", name="drawn by hand").click()
+    page.get_by_role("option", name="drawn").click()
     settled(page)
     tab(page, "Who may look at whom")
 
@@ -118,9 +118,7 @@ def test_a_lesson_the_future_then_the_order_then_padding(page: Page, server: str
 
     tab(page, "Padding")
     expect(page.get_by_text("A causal mask is not a padding mask.")).to_be_visible()
-    page.get_by_role("radio", name="left").click() if page.get_by_role(
-        "radio", name="left"
-    ).count() else page.get_by_role("button", name="left").click()
+    page.get_by_role("radio", name="left").click()
     settled(page)
     expect(page.get_by_text(re.compile("On the left, causal alone leaves up to .* on \\[PAD\\]"))).to_be_visible()
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from model import Mask, load, parse_mask
-from ui import mask_lab
+from ui import mask_grid, mask_lab
 from ui.controls import examples
 
 FIRST = examples()[0].text
@@ -332,7 +332,7 @@ def test_an_empty_sentence_says_so_and_keeps_the_frame(lab):
 
 def test_the_table_of_libraries_is_there(lab):
     app = lab("flow")
-    (table,) = [frame.value for frame in app.test.dataframe if "may look" in frame.value]
+    (table,) = [frame.value for frame in app.test.table if "may look" in frame.value]
     assert any("nn.MultiheadAttention" in name for name in table["library and argument"])
 
 
@@ -342,3 +342,54 @@ def test_what_was_computed_is_kept_for_everybody(lab, forwards):
     app.pick("head", 7).pick("time", 6)
     app.pick("time", 5)
     assert len(forwards) == n + 2  # the first 6 tokens, under two masks; 5 and 4 were there
+
+
+def test_layer_1_says_in_the_first_picture_how_exactly_it_is_cut_and_rescale(lab):
+    app = lab()
+    assert "In layer 1 both runs" not in app.words
+    app.pick("layer", 1)
+    assert float(re.search(r"largest error over all heads (\S+)\.", app.words)[1]) < 1e-6
+
+
+def test_the_picture_can_be_switched_and_the_link_keeps_it(lab):
+    app = lab()
+    app.pick("mask_view", "all")
+    assert app.link["picture"] == "all" and app.figures()[0]["layout"]["title"]["text"] == "<b>bidirectional</b>"
+    app.pick("mask_view", "one")
+    assert "picture" not in app.link
+
+
+def test_a_drawing_in_the_gallery_can_be_made_the_second_mask(lab):
+    app = lab("flow")
+    app.pick("shown_kind", "drawn")
+    assert app.value("with_kind") == "causal"
+    (button,) = [one for one in app.test.button if one.label == "Compare with this mask"]
+    button.click()
+    app.run()
+    assert app.value("with_kind") == "drawn" and app.link["with"].startswith("matrix:12:")
+    assert "The maps at the top follow what you draw." in app.words
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        None,
+        {},
+        {"id": 12},
+        {"id": 5, "edit": 1, "cells": "1" * 25},
+        {"id": 12, "edit": "x", "cells": "0"},
+        {"id": 12, "edit": 1, "cells": "2" * 144},
+    ],
+)
+def test_what_the_browser_sends_about_something_else_or_garbled_is_ignored(monkeypatch, sent):
+
+    monkeypatch.setattr(mask_grid.st, "session_state", {"grid": {"drawn": sent}})
+    mask_grid._take("grid", 12)
+    assert mask_grid.drawn(12) == Mask.matrix(Mask.causal().allowed(12))
+
+
+def test_what_the_browser_sends_is_kept(monkeypatch):
+
+    monkeypatch.setattr(mask_grid.st, "session_state", {"grid": {"drawn": {"id": 2, "edit": 1, "cells": "0110"}}})
+    mask_grid._take("grid", 2)
+    assert mask_grid.drawn(2) == Mask.matrix([[False, True], [True, False]])

@@ -133,7 +133,7 @@ def test_moves_show_the_edit_as_a_gap_behind_a_line():
     moved = np.array([[0, np.nan, 0.1], [0.2, np.nan, 0.3]])
     figure = moves(moved, ["a", "b", "c"], title="m", first=1, limit=0.3)
     assert figure.data[0].zmax == 0.3 and np.isnan(figure.data[0].z[:, 1]).all()
-    assert list(figure.layout.yaxis.ticktext) == ["embedding", "layer 1"]
+    assert list(figure.layout.yaxis.ticktext) == ["embedding · 0", "layer 1 · 0.20"]
     assert {(shape.x0, shape.x1) for shape in figure.layout.shapes} == {(0.5, 1.5), (0.5, 0.5)}
 
 
