@@ -124,14 +124,16 @@ def leak(model: AttentionModel, text: str, edited_text: str, mask: Mask) -> Leak
         moved[level, :first] = _moved(x[0, :first], y[0, :first])
         if n_after:
             moved[level, n - n_after :] = _moved(x[0, n - n_after :], y[0, m - n_after :])
-    weights = (one.attention[:, 0, :, :first, :first] - other.attention[:, 0, :, :first, :first]).abs()
+    # Layer by layer, so that no second copy of all maps is made.
+    pairs = zip(one.attention[:, 0, :, :first, :first], other.attention[:, 0, :, :first, :first], strict=True)
+    weights = [float((x - y).abs().max()) if first else 0.0 for x, y in pairs]
     edited = np.zeros(n, dtype=bool)
     edited[first : n - n_after] = True
     return Leak(
         first=first,
         edited=edited,
         moved=moved,
-        weights_moved=_array(weights.flatten(1).amax(1)).astype(np.float64) if first else np.zeros(len(weights)),
+        weights_moved=np.array(weights),
     )
 
 
@@ -164,7 +166,8 @@ class PaddedBatch(Arrays):
         allowed: (C, M, M).
         pad_share: (C, L, h) weight that the real queries give to [PAD], mean over those queries.
         moved: (C, L + 1) largest ‖Δx‖ / ‖x‖ of a real token, against the sentence run alone under the same base mask.
-        refilled: (C,) the same at the last level when another token stands in the places of [PAD], against [PAD].
+        refilled: (C,) the same at the last level when another token stands in the places of [PAD], against [PAD];
+            NaN without the padding mask.
     """
 
     tokens: Tokens
@@ -228,11 +231,17 @@ def padded_batch(model: AttentionModel, text: str, other_text: str, layer: int, 
         single = model.transformer(torch.tensor([alone[row].ids]), base.allowed(n), record="hidden")
         masks.append(allowed[row, 0].numpy())
         maps.append(_array(run.attention[layer, row].clone()))
-        on_padding = run.attention[:, row][:, :, places][..., is_padding[row]]  # (L, h, N, M − N)
-        shares.append(on_padding.sum(-1).mean(-1).numpy())
+        on_padding = (maps_of[row][:, places][..., is_padding[row]] for maps_of in run.attention)  # L of (h, N, M − N)
+        shares.append(np.stack([weights.sum(-1).mean(-1).numpy() for weights in on_padding]))
         moved.append([_moved(x[0], y[row, places]).max() for x, y in zip(*_states(single, run), strict=True)])
+        outputs = run.hidden[row, places]
+        del run, single  # their maps, before another run makes as many
+        if not case.endswith("padding"):
+            refilled.append(np.nan)
+            continue
         again = model.transformer.encode(with_filler, allowed)
-        refilled.append(_moved(run.hidden[row, places], again.hidden[row, places]).max())
+        refilled.append(_moved(outputs, again.hidden[row, places]).max())
+        del again
     return PaddedBatch(
         tokens=padded,
         is_second=row == 1,

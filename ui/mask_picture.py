@@ -155,8 +155,8 @@ def split(first: AttentionTrace, second: AttentionTrace, layer: int, head: int) 
 def _cut_in_layer_1(first: AttentionTrace, second: AttentionTrace) -> str:
     error = largest(cut_and_rescale(first.attention[0], second.allowed) - second.attention[0])
     return _(
-        "In layer 1 both runs read the same input, so a {second} row is the {first} row with the hidden keys "
-        "cut off and the rest rescaled: largest error over all heads {error}."
+        "In layer 1 the input is the same, so {second} rows are {first} rows cut and rescaled: "
+        "largest error over all heads {error}."
     ).format(second=name(second.mask), first=name(first.mask), error=scientific(error))
 
 

@@ -346,7 +346,7 @@ def test_what_was_computed_is_kept_for_everybody(lab, forwards):
 
 def test_layer_1_says_in_the_first_picture_how_exactly_it_is_cut_and_rescale(lab):
     app = lab()
-    assert "In layer 1 both runs" not in app.words
+    assert "In layer 1 the input is the same" not in app.words
     app.pick("layer", 1)
     assert float(re.search(r"largest error over all heads (\S+)\.", app.words)[1]) < 1e-6
 
