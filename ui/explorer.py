@@ -166,9 +166,12 @@ def _and(names: tuple[str, ...]) -> str:
 def _tabs(trace: AttentionTrace, reading: Reading, view: View, style: Style) -> None:
     """Only the open tab is computed; which one it is stands in the link."""
     titles = {name: _(title) for name, title in TABS.items()}
-    first = explorer_view.choice("view", list(TABS), "heads")
+    now = explorer_view.choice("view", list(TABS), "heads")
     lang = st.session_state.get("lang", "en")
-    places = st.tabs(list(titles.values()), default=titles[first], key=f"tabs_{lang}", on_change="rerun")
+    key = f"tabs_{lang}"  # the labels are what Streamlit remembers, so a language has its own
+    # Another default would make it another widget, which forgets the click: it stays what it was at first.
+    first = st.session_state.setdefault(f"first_{key}", now)
+    places = st.tabs(list(titles.values()), default=titles[first], key=key, on_change="rerun")
     opened = next((name for name, place in zip(titles, places, strict=True) if place.open), "heads")
     st.session_state["view"] = opened
     links.write("view", opened, "heads")

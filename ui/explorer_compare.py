@@ -118,7 +118,7 @@ def _mask(mine: Mask) -> Mask:
             help=_("Or type a mask as links spell it: window:3, causal+window:2, prefix:5, padding:16."),
             persist_state="session",
         )
-    links.write("b_mask", str(spelled), "")
+    links.write("b_mask", str(spelled), first)
     return parse_mask(str(spelled))
 
 
@@ -152,7 +152,7 @@ def _sentence(mine: str) -> str:
             persist_state="session",
             help=_("Two sentences of equal length are laid on each other token by token."),
         )
-    links.write("b_text", text, "")
+    links.write("b_text", text, suggested)
     with st.container(width=240):
         st.selectbox(
             _("Minimal pairs"),

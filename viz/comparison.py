@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from analysis import Comparison
-from viz.heatmaps import _add_masked, _name, _token_axes
+from viz.heatmaps import _SECOND_AXES, _add_masked, _name, _token_axes
 from viz.look import TEXT, Translate, hover, layout, tick_text, untranslated
 from viz.style import DIFFERENCE_SCALE
 
@@ -34,9 +34,26 @@ def difference_heatmap(
     largest = comparison.largest or 1.0
     seen = comparison.allowed_a | comparison.allowed_b
     bold = f"<b>{html.escape(title, quote=False)}</b>"
+    axes = _token_axes(ticks, t, height=height, scale=text_scale)
+    distances = comparison.row_distance.astype(np.float32)
+    furthest = max(1.0, float(np.nan_to_num(distances).max(initial=0)))
+    axes["xaxis"]["domain"] = [0, BARS_FROM - 0.03]
+    axes["xaxis3"] = {
+        "domain": [BARS_FROM, 1],
+        "range": [0, furthest],
+        "tickvals": [0, furthest],
+        "ticktext": ["0", f"{furthest:g}"],
+        "tickfont": {"size": 12 * text_scale, "color": TEXT},
+        "title": {"text": "½ Σ|B − A|", "font": {"size": 12 * text_scale, "color": TEXT}},
+        "anchor": "y",
+        "fixedrange": True,
+        "showgrid": False,
+        "zeroline": False,
+    }
     figure = go.Figure(
         layout={
             **layout("", height=height, top=14),
+            **axes,
             "annotations": [_name(bold, 0, 1, xref="paper", yref="paper", size=17 * text_scale, yshift=26)],
             "legend": {"orientation": "h", "x": 0, "y": 1.005, "yanchor": "bottom", "font": {"color": TEXT}},
             "bargap": 0.25,
@@ -69,8 +86,8 @@ def difference_heatmap(
     )
     if not seen.all():
         _add_masked(figure, seen, t)
-    _token_axes(figure, ticks, t, height=height, scale=text_scale)
-    distances = comparison.row_distance.astype(np.float32)
+    if "xaxis2" in axes:
+        figure.add_trace(go.Scatter(_SECOND_AXES))
     figure.add_trace(
         go.Bar(
             x=distances,
@@ -82,22 +99,6 @@ def difference_heatmap(
             hovertemplate=hover(t("row '{query}': ½ Σ|B − A| = {weight}"), weight="%{x:.2f}"),
             showlegend=False,
         )
-    )
-    furthest = max(1.0, float(np.nan_to_num(distances).max(initial=0)))
-    figure.update_layout(
-        xaxis={"domain": [0, BARS_FROM - 0.03]},
-        xaxis3={
-            "domain": [BARS_FROM, 1],
-            "range": [0, furthest],
-            "tickvals": [0, furthest],
-            "ticktext": ["0", f"{furthest:g}"],
-            "tickfont": {"size": 12 * text_scale, "color": TEXT},
-            "title": {"text": t("distance of the row"), "font": {"size": 12 * text_scale, "color": TEXT}},
-            "anchor": "y",
-            "fixedrange": True,
-            "showgrid": False,
-            "zeroline": False,
-        },
     )
     return figure
 

@@ -33,6 +33,7 @@ TICK_PIXELS = 11  # of a map's height for each tick label; with less they overla
 MAX_POINTED = (
     40  # a tile of the layer grid is about 100 pixels wide: cells can be pointed at up to here, then only seen
 )
+_SECOND_AXES = {"x": [None], "y": [None], "xaxis": "x2", "yaxis": "y2", "hoverinfo": "skip", "showlegend": False}
 MAX_CELLS = 100  # beyond this, cells of a tile are smaller than a pixel
 
 Floats = npt.NDArray[np.float32]
@@ -64,9 +65,11 @@ def head_heatmap(
     _check_shapes(attention, allowed, n_tokens)
     scale = style.text_scale
     ticks = [tick_text(label) for label in labels]
+    axes = _token_axes(ticks, t, height=height, scale=scale)
     figure = go.Figure(
         layout={
             **layout("", height=height, top=14),
+            **axes,
             "annotations": [
                 _name(
                     f"<b>{html.escape(title, quote=False)}</b>",
@@ -119,7 +122,8 @@ def head_heatmap(
     )
     if not allowed.all():
         _add_masked(figure, allowed, t)
-    _token_axes(figure, ticks, t, height=height, scale=scale)
+    if "xaxis2" in axes:
+        figure.add_trace(go.Scatter(_SECOND_AXES))
     return figure
 
 
@@ -173,7 +177,12 @@ def layer_grid(
             _name(f"<b>{name}</b>" if head == selected else name, left, top, size=14 * style.text_scale, xshift=-2)
         )
 
-    figure = go.Figure(
+    names_of_cells = [tick_text(label) for label in labels] if n_cells <= MAX_POINTED else []
+    shared = {
+        **{"fixedrange": True, "constrain": "domain", "tickmode": "array", "ticks": ""},
+        **{"showticklabels": False, "showgrid": False, "zeroline": False},  # not visible=False: hover needs the names
+    }
+    return go.Figure(
         go.Heatmap(
             **(_exact_cells(mosaic, style, t) if n_cells <= MAX_POINTED else _byte_cells(mosaic, style)),
             x=_edges(n_columns, n_cells, gap),
@@ -191,31 +200,23 @@ def layer_grid(
             "shapes": shapes,
             "annotations": names,
             "dragmode": False,
+            "xaxis": {
+                **shared,
+                "range": [0, n_columns * (n_cells + gap) - gap],
+                "tickvals": _centres(n_columns, n_cells, gap) if names_of_cells else [],
+                "ticktext": names_of_cells * n_columns,
+                "constraintoward": "left",
+            },
+            "yaxis": {
+                **shared,
+                "range": [n_rows * (n_cells + name_room) - name_room, 0],
+                "tickvals": _centres(n_rows, n_cells, name_room) if names_of_cells else [],
+                "ticktext": names_of_cells * n_rows,
+                "scaleanchor": "x",
+                "constraintoward": "top",
+            },
         },
     )
-    names_of_cells = [tick_text(label) for label in labels] if n_cells <= MAX_POINTED else []
-    shared = {"fixedrange": True, "constrain": "domain", "tickmode": "array", "ticks": ""}
-    shared |= {
-        "showticklabels": False,
-        "showgrid": False,
-        "zeroline": False,
-    }  # not visible=False: hover needs the names
-    figure.update_xaxes(
-        **shared,
-        range=[0, n_columns * (n_cells + gap) - gap],
-        tickvals=_centres(n_columns, n_cells, gap) if names_of_cells else [],
-        ticktext=names_of_cells * n_columns,
-        constraintoward="left",
-    )
-    figure.update_yaxes(
-        **shared,
-        range=[n_rows * (n_cells + name_room) - name_room, 0],
-        tickvals=_centres(n_rows, n_cells, name_room) if names_of_cells else [],
-        ticktext=names_of_cells * n_rows,
-        scaleanchor="x",
-        constraintoward="top",
-    )
-    return figure
 
 
 def _add_masked(figure: go.Figure, allowed: Bools, t: Translate) -> None:
@@ -272,11 +273,12 @@ def _outline(masked: Bools) -> tuple[Floats, Floats]:
     return np.array(x, dtype=np.float32), np.array(y, dtype=np.float32)
 
 
-def _token_axes(figure: go.Figure, ticks: list[str], t: Translate, *, height: int, scale: float) -> None:
-    """Square cells with a tick for each token. When tokens are many only every k-th is labelled.
+def _token_axes(ticks: list[str], t: Translate, *, height: int, scale: float) -> dict[str, Any]:
+    """Axes for square cells with a tick for each token. When tokens are many only every k-th is labelled.
 
     Hover reads its names from the axis of the trace, so that axis keeps every name; the labels one can see then
-    stand on a second pair of axes laid over it.
+    stand on a second pair of axes laid over it, which needs a trace of its own (`_SECOND_AXES`). They go into the
+    layout at once: changing the layout of a figure that has traces takes Plotly 25 ms.
     """
     n_tokens = len(ticks)
     step = math.ceil(n_tokens / max((height - 59) / (TICK_PIXELS * scale), 1))
@@ -297,17 +299,19 @@ def _token_axes(figure: go.Figure, ticks: list[str], t: Translate, *, height: in
         "tickangle": -60 if n_tokens <= 24 else -90,
     }
     query = {"title": {"text": t("query (looks)"), "standoff": 14, "font": font}, "range": [n_tokens - 0.5, -0.5]}
-    figure.update_xaxes(**look, **names, **key, range=[-0.5, n_tokens - 0.5], automargin=True, constraintoward="left")
-    figure.update_yaxes(**look, **names, **query, automargin=True, scaleanchor="x", constraintoward="top")
+    left = {"range": [-0.5, n_tokens - 0.5], "automargin": True, "constraintoward": "left"}
+    top = {"automargin": True, "scaleanchor": "x", "constraintoward": "top"}
+    axes = {"xaxis": {**look, **names, **key, **left}, "yaxis": {**look, **names, **query, **top}}
     if step == 1:
-        return
+        return axes
     thinned = {"tickvals": positions[::step], "ticktext": ticks[::step], "automargin": True}
-    figure.update_layout(
-        xaxis2={**look, **thinned, **key, "overlaying": "x", "matches": "x", "side": "bottom"},
-        yaxis2={**look, **thinned, **query, "overlaying": "y", "matches": "y", "side": "left"},
-    )
-    figure.update_layout(xaxis={"showticklabels": False, "title": None}, yaxis={"showticklabels": False, "title": None})
-    figure.add_trace(go.Scatter(x=[None], y=[None], xaxis="x2", yaxis="y2", hoverinfo="skip", showlegend=False))
+    for axis in axes.values():
+        axis |= {"showticklabels": False, "title": None}
+    return {
+        **axes,
+        "xaxis2": {**look, **thinned, **key, "overlaying": "x", "matches": "x", "side": "bottom"},
+        "yaxis2": {**look, **thinned, **query, "overlaying": "y", "matches": "y", "side": "left"},
+    }
 
 
 def _name(text: str, x: float, y: float, *, size: float, **place: Any) -> dict[str, Any]:

@@ -238,7 +238,8 @@ def test_a_beside_b_differs_in_what_was_chosen(app, trace, link, other):
     assert maxima[0] == maxima[1] == 1
     bars = chart(app, "compare_difference")["data"][-1]
     np.testing.assert_allclose(array(bars["x"]), found.row_distance, atol=1e-6)
-    assert {name: app.link.get(name, "mask") for name in link} == link  # the default is left out
+    defaults = {"differs": "mask", "b_mask": "causal"}  # are left out of the link
+    assert {name: app.link.get(name, defaults.get(name)) for name in link} == link
 
 
 def test_minimal_pairs_are_laid_on_each_other(app):

@@ -1,0 +1,243 @@
+"""The Attention page in real Chromium: how long a change takes to be drawn, what pointing sends, and how many bytes.
+
+    pip install -r benchmarks/requirements.txt      bertviz, for the sizes beside ours
+    python -m benchmarks.page                       about two minutes
+
+The clock runs in the browser, from the click to the frame in which the new map stands.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+import plotly.io
+import torch
+from playwright.sync_api import Page, sync_playwright
+
+from benchmarks.measure import Spread, describe_machine, markdown_table
+from model import load
+from viz.heatmaps import head_heatmap, layer_grid
+from viz.overview import overview_maps, overview_view
+from viz.token_strip import strip_maps, strip_view
+
+CHROMIUM = os.environ.get("HEADWORK_CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
+BUDGETS = {"head": 300, "layer": 300, "sentence": 700}  # milliseconds, medians (DESIGN section 6)
+MOST_BYTES = {"layer grid": 300_000, "all heads": 500_000}
+LONG = "the quick brown fox jumped over a lazy dog and then it slept " * 5  # cut to 64 tokens below
+SUBJECTS = ("cat", "dog", "teacher", "student", "river", "king", "child", "farmer", "train", "storm", "bird", "baker")
+
+# Starts an action and waits, frame by frame, until the large map is another one than before and says what is wanted.
+WAIT = """async ([selector, wanted]) => {
+    const plot = () => document.querySelector('.st-key-head_map .js-plotly-plot');
+    const said = () => plot()?._fullLayout?.annotations?.[0]?.text + ' ' + plot()?._fullLayout?.xaxis?.ticktext;
+    const stands = () => plot()?.querySelector('.heatmaplayer .hm') && said().includes(wanted);
+    if (stands()) throw Error('already there: ' + wanted);
+    const start = performance.now();
+    document.querySelector(selector).click();
+    while (!stands()) {
+        await new Promise(requestAnimationFrame);
+        if (performance.now() - start > 20000) throw Error('not drawn: ' + wanted + ' but ' + said());
+    }
+    await new Promise(requestAnimationFrame);
+    return performance.now() - start;
+}"""
+# The same for a sentence: the clock starts with Ctrl+Enter.
+TYPED = """async (wanted) => {
+    const plot = () => document.querySelector('.st-key-head_map .js-plotly-plot');
+    const tokens = () => plot()?._fullLayout?.xaxis?.ticktext ?? [];
+    const stands = () => plot()?.querySelector('.heatmaplayer .hm') && tokens().includes(wanted);
+    const box = document.querySelector('textarea');
+    const start = await new Promise(resolve => box.addEventListener('keydown', event => {
+        if (event.ctrlKey && event.key === 'Enter') resolve(performance.now());
+    }));
+    while (!stands()) {
+        await new Promise(requestAnimationFrame);
+        if (performance.now() - start > 20000) throw Error('not drawn: ' + wanted);
+    }
+    await new Promise(requestAnimationFrame);
+    window.took = performance.now() - start;
+}"""
+
+
+@contextmanager
+def running_app() -> Iterator[str]:
+    """A server of the app on a free port, with the built-in model warm after the first page."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.address", "127.0.0.1"]
+    command += ["--server.port", str(port), "--server.fileWatcherType", "none"]
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    address = f"http://127.0.0.1:{port}"
+    try:
+        for _ in range(300):
+            try:
+                with urllib.request.urlopen(f"{address}/_stcore/health", timeout=2):
+                    break
+            except OSError:
+                time.sleep(0.2)
+        yield address
+    finally:
+        server.terminate()
+        server.wait(20)
+
+
+def settled(page: Page) -> None:
+    page.wait_for_timeout(400)
+    page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]", timeout=90_000)
+    page.wait_for_timeout(400)
+
+
+def changes(page: Page, what: str, n: int, rounds: int) -> list[float]:
+    """Milliseconds from a click on another layer or head to the frame with its map."""
+    times = []
+    other = {"head": "layer", "layer": "head"}[what]
+    fixed = 4 if other == "layer" else 2
+    for i in range(rounds):
+        number = (i * 5) % n + 1
+        now = page.evaluate(
+            "() => document.querySelector('.st-key-head_map .js-plotly-plot')._fullLayout.annotations[0].text"
+        )
+        wanted = f"Head {fixed}-{number}<" if other == "layer" else f"Head {number}-{fixed}<"
+        if wanted in now:
+            continue
+        times.append(page.evaluate(WAIT, [f".st-key-{what} button:nth-of-type({number})", wanted]))
+        settled(page)
+    return times
+
+
+def sentences(page: Page, rounds: int) -> list[float]:
+    """Milliseconds from Ctrl+Enter to the frame with the new sentence's map: sentences that nobody asked for before."""
+    times = []
+    box = page.get_by_role("textbox", name="Sentence")
+    for i in range(rounds):
+        word = SUBJECTS[i % len(SUBJECTS)]
+        box.fill(f"The {word} went home early because the weather was bad and it had been a long day {i} for everyone.")
+        page.evaluate(f"() => {{ window.took = null; ({TYPED})({json.dumps(word)}); }}")
+        box.press("Control+Enter")
+        page.wait_for_function("() => window.took !== null", timeout=60_000)
+        times.append(page.evaluate("() => window.took"))
+        settled(page)
+    return times
+
+
+def frames_while_pointing(page: Page, frames: list[object]) -> int:
+    """Websocket messages while the pointer goes over tokens, thumbnails and the large map."""
+    page.wait_for_timeout(800)
+    frames.clear()
+    for i in range(12):
+        page.locator(".strip .token").nth(i).hover()
+    for x in range(20, 380, 20):
+        page.locator(".overview .pointer").hover(position={"x": x, "y": 60})
+    page.wait_for_timeout(500)
+    return len(frames)
+
+
+def sizes() -> list[list[str]]:
+    """Bytes to the browser for the same maps: 12 layers × 12 heads at 64 tokens, as BERT-base has them."""
+    trace = load("minilm").trace(LONG)
+    attention = np.concatenate([trace.attention[:, :, :64, :64]] * 2)  # the built-in model's six layers, twice
+    attention = attention / attention.sum(axis=-1, keepdims=True)
+    allowed, labels = trace.allowed[:64, :64], list(trace.tokens[:64])
+    small = overview_maps(attention, allowed)
+    view = overview_view(maps=small["id"], step=small["step"], n_layers=12, n_heads=12, selected=(3, 1))
+    strip = strip_maps(attention[3], allowed)
+    strip_words = strip_view(labels, maps=strip["id"], layer=3, heads=[1], tile=0)
+    ours = {
+        "one head, large (Plotly)": size_of_figure(head_heatmap(attention[3, 1], allowed, labels)),
+        "layer grid, 12 heads (Plotly)": size_of_figure(layer_grid(attention[3], allowed, labels, layer=3)),
+        "token strip, a layer's 12 heads": len(json.dumps(strip)) + len(json.dumps(strip_words)),
+        "overview, all 144 heads": len(json.dumps(small)) + len(json.dumps(view)),
+    }
+    rows = [["ours: " + name, f"{n / 1000:,.0f}", ""] for name, n in ours.items()]
+    theirs = sizes_of_bertviz(attention, labels)
+    rows += [[f"bertviz: {name}", f"{n / 1000:,.0f}", f"{n / of:,.0f} ×"] for name, n, of in theirs(ours)]
+    assert ours["layer grid, 12 heads (Plotly)"] <= MOST_BYTES["layer grid"], ours
+    assert ours["overview, all 144 heads"] <= MOST_BYTES["all heads"], ours
+    return rows
+
+
+def size_of_figure(figure: object) -> int:
+    return len(plotly.io.to_json(figure, validate=False))
+
+
+def sizes_of_bertviz(
+    attention: np.ndarray, labels: list[str]
+) -> Callable[[dict[str, int]], list[tuple[str, int, int]]]:
+    """(view, bytes, bytes of ours that show the same); nothing where bertviz is not installed."""
+    try:
+        from bertviz import head_view, model_view
+    except ImportError as missing:
+        print(f"bertviz is left out: {missing}. pip install -r benchmarks/requirements.txt\n")
+        return lambda ours: []
+    layers = [torch.from_numpy(maps[None].copy()) for maps in attention]
+    head = len(head_view(attention=[layers[3]], tokens=labels, html_action="return").data)
+    every = len(head_view(attention=layers, tokens=labels, html_action="return").data)
+    model = len(model_view(attention=layers, tokens=labels, html_action="return").data)
+    return lambda ours: [
+        ("head_view, one layer", head, ours["token strip, a layer's 12 heads"]),
+        ("head_view, all layers", every, ours["overview, all 144 heads"]),
+        ("model_view, all 144 heads", model, ours["overview, all 144 heads"]),
+    ]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.page", description=__doc__.partition("\n")[0])
+    parser.add_argument("--rounds", type=int, default=15)
+    options = parser.parse_args(arguments)
+    sentence = " ".join(LONG.split()[:62])  # 64 tokens with [CLS] and [SEP]
+
+    with running_app() as address, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page(viewport={"width": 1280, "height": 720})
+        frames: list[object] = []
+
+        def listen(socket: object) -> None:
+            for way in ("framesent", "framereceived"):
+                socket.on(way, lambda frame: frames.append(frame))  # type: ignore[attr-defined]
+
+        page.on("websocket", listen)
+        page.goto(f"{address}/?text={sentence}")
+        page.wait_for_selector(".st-key-head_map .heatmaplayer .hm", timeout=90_000)
+        settled(page)
+        took = {"head": changes(page, "head", 12, options.rounds)}
+        page.goto(f"{address}/?text={sentence}")
+        page.wait_for_selector(".st-key-head_map .heatmaplayer .hm", timeout=90_000)
+        settled(page)
+        took["layer"] = changes(page, "layer", 6, options.rounds)
+        page.goto(address)
+        page.wait_for_selector(".st-key-head_map .heatmaplayer .hm", timeout=90_000)
+        settled(page)
+        took["sentence"] = sentences(page, options.rounds)
+        n_frames = frames_while_pointing(page, frames)
+        browser.close()
+
+    print(f"{describe_machine()}; load {os.getloadavg()[0]:.1f}.\n")
+    names = {
+        "head": "another head → drawn, N = 64",
+        "layer": "another layer → drawn, N = 64",
+        "sentence": "new sentence → drawn, N = 24",
+    }
+    rows = [
+        [names[key], str(len(times)), f"{Spread.of(times):.0f}", str(BUDGETS[key]),
+         "holds" if Spread.of(times).median <= BUDGETS[key] else "MISSED"]
+        for key, times in took.items()
+    ]  # fmt: skip
+    print(markdown_table(["what", "n", "median ms (range)", "budget", ""], rows))
+    print(f"\n- Websocket messages while pointing at tokens and thumbnails: {n_frames}.\n")
+    print(markdown_table(["to the browser, 12 × 12 heads, N = 64", "KB", "beside ours"], sizes()))
+
+
+if __name__ == "__main__":
+    main()
