@@ -1,0 +1,290 @@
+"""Scores that were measured before and come with the app, and fresh scores in the same form.
+
+A record is what `analysis.report.report` lays out, with three digits, the offsets of all arrows, and in its provenance
+the corpus, its source, the date and the command. `python -m analysis.measure` writes the shipped ones.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.coreference import score_coreference
+from analysis.corpus import Corpus
+from analysis.dependencies import OFFSETS, score_dependencies
+from analysis.held_out import head_name
+from analysis.intervals import FEWEST_ARCS
+from analysis.report import report
+from analysis.scoring import Run
+
+FOLDER = Path(__file__).parents[1] / "data" / "records"
+OWN_FILES = ("grammar_en.jsonl", "hand_en.jsonl")
+OWN_FOLDER = Path(__file__).parents[1] / "data" / "corpus"
+DIGITS = 3  # a tenth of a percentage point
+Variant = Literal["trained", "causal", "fair", "untrained", "mask"]
+VARIANTS: tuple[Variant, ...] = ("trained", "fair", "causal", "untrained", "mask")
+CONTROLS: tuple[Variant, ...] = ("untrained", "mask")
+CORPORA = ("own", "ud", "gum", "gap")
+COREFERENCE = {"coref-noun": "noun", "coref": "all"}  # task → subset of mentions
+
+Grid = NDArray[np.float64]
+Head = tuple[int, int]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """One task (a relation in one direction, or coreference) on one corpus, for every head.
+
+    Attributes:
+        task: a relation, or a key of `COREFERENCE`.
+        direction: of a relation; "" for coreference.
+        accuracy: (L, h), 0 to 1.
+        low, high: (L, h), interval of each head's accuracy as if it alone had been asked about; None under 30 arcs.
+        gain_low, gain_high: likewise of its gain over the baseline.
+        baseline, baseline_name: the best fixed offset ("-2"), or the best guess of the coreference baselines.
+        held_out: heads and baselines chosen on one half and scored on the other, see `HeldOut`; None = no halves.
+        query_control: (L, h), the right mention found from other words; None for a relation.
+    """
+
+    task: str
+    direction: str
+    n: int
+    n_examples: int
+    accuracy: Grid
+    low: Grid | None
+    high: Grid | None
+    gain_low: Grid | None
+    gain_high: Grid | None
+    baseline: float
+    baseline_name: str
+    held_out: dict[str, Any] | None
+    ties: tuple[str, ...]
+    stable: bool
+    arrow_share: Grid | None
+    query_control: Grid | None
+    chance: float | None
+    baselines: dict[str, float]
+
+    @property
+    def gain(self) -> Grid:
+        """(L, h), accuracy − baseline."""
+        return self.accuracy - self.baseline
+
+    @property
+    def is_thin(self) -> bool:
+        """Fewer questions than an interval needs."""
+        return self.n < FEWEST_ARCS
+
+    @property
+    def beats(self) -> NDArray[np.bool_]:
+        """(L, h), True where the whole interval of the gain lies above 0; without intervals, where the gain does."""
+        return np.asarray((self.gain if self.gain_low is None else self.gain_low) > 0)
+
+    def ranked(self) -> list[Head]:
+        """All heads, the most accurate first."""
+        order = np.argsort(-self.accuracy.ravel(), kind="stable")
+        return [divmod(int(i), self.accuracy.shape[1]) for i in order]
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """Everything measured on one corpus in one way."""
+
+    raw: Mapping[str, Any]
+
+    @property
+    def provenance(self) -> Mapping[str, Any]:
+        """What was run on what."""
+        about: Mapping[str, Any] = self.raw["provenance"]
+        return about
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(L, h)."""
+        model = self.provenance["model"]
+        return int(model["layers"]), int(model["heads"])
+
+    def relations(self, fewest: int = 1) -> list[str]:
+        """Relations with so many questions in some direction, the most frequent first."""
+        return list(dict.fromkeys(each["relation"] for each in self.raw["dependencies"] if each["n"] >= fewest))
+
+    def tasks(self, fewest: int = 1) -> list[tuple[str, str]]:
+        """(task, direction) of everything with so many questions."""
+        found = [(each["relation"], each["direction"]) for each in self.raw["dependencies"] if each["n"] >= fewest]
+        subsets = {each["subset"] for each in self.raw["coreference"] if each["n"] >= fewest}
+        return found + [(task, "") for task, subset in COREFERENCE.items() if subset in subsets]
+
+    def table(self, task: str, direction: str = "dep>head") -> Table | None:
+        """One task; None where the corpus has no question of it."""
+        if task in COREFERENCE:
+            for each in self.raw["coreference"]:
+                if each["subset"] == COREFERENCE[task]:
+                    return _coreference(task, each)
+            return None
+        for each in self.raw["dependencies"]:
+            if (each["relation"], each["direction"]) == (task, direction):
+                return _relation(each)
+        return None
+
+    def no_arc(self) -> Grid | None:
+        """(L, h), share of a head's arrows between words that no arc links."""
+        return None if not self.raw["dependencies"] else _grid(self.raw["other_arrows"]["no_arc"])
+
+    def offset_share(self) -> Grid | None:
+        """(L, h, 10), share of a head's arrows to each of OFFSETS."""
+        shares = self.raw["other_arrows"].get("offsets")
+        return None if shares is None or not self.raw["dependencies"] else _grid(shares["share"])
+
+
+def as_record(run: Run, corpus: Corpus, about: Mapping[str, Any], *, seed: int = 0) -> dict[str, Any]:
+    """A run's scores in the form of the shipped ones.
+
+    Args:
+        run: of `analysis.scoring.score`.
+        corpus: what was run.
+        about: more provenance, such as the corpus's name, the date and the command.
+        seed: of the halves and the bootstrap.
+    """
+    dependencies = score_dependencies(run, seed=seed)
+    coreference = score_coreference(run, seed=seed)
+    result = report(run, corpus, seed=seed, dependencies=dependencies, coreference=coreference)
+    result["provenance"] |= about
+    if dependencies.relations:
+        result["other_arrows"]["offsets"] = {"of": list(OFFSETS), "share": dependencies.offset_share.tolist()}
+    rounded: dict[str, Any] = _rounded(result)
+    return rounded
+
+
+def as_lines(record: dict[str, Any]) -> str:
+    """JSON without spaces, a line for each relation: short, and it can be compared line by line."""
+    parts = []
+    for key, value in record.items():
+        text = _dense(value)
+        if key in ("dependencies", "coreference"):
+            text = "[\n" + ",\n".join(_dense(each) for each in value) + "\n]"
+        parts.append(f"{json.dumps(key)}:{text}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def compact(record: dict[str, Any]) -> dict[str, Any]:
+    """A control without what nobody asks of it: intervals of every head, and shares of arrows."""
+    return {
+        **record,
+        "dependencies": [
+            {k: v for k, v in each.items() if k not in ("head_intervals", "share_of_arrows")}
+            for each in record["dependencies"]
+            if each["n"] >= FEWEST_ARCS
+        ],
+        "coreference": [{k: v for k, v in each.items() if k != "head_intervals"} for each in record["coreference"]],
+    }
+
+
+@cache
+def shipped(corpus: str, variant: str = "trained", model: str = "minilm") -> Record | None:
+    """A record that comes with the app; None where there is none."""
+    path = FOLDER / f"{model}-{corpus}-{variant}.json"
+    return Record(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else None
+
+
+@cache
+def habits(model: str = "minilm") -> dict[str, Any] | None:
+    """What heads do besides relations, averaged over sentences of the own corpus; None where nothing was measured."""
+    path = FOLDER / f"{model}-habits.json"
+    found: dict[str, Any] | None = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+    return found
+
+
+def best_heads(record: Record, tasks: list[tuple[str, str]]) -> list[str]:
+    """The heads that were chosen for any of the tasks and beat the baseline there, in their order."""
+    names: set[Head] = set()
+    for task, direction in tasks:
+        table = record.table(task, direction)
+        if table is None or table.held_out is None:
+            continue
+        bounds = table.held_out["gain_interval"]
+        if bounds is not None and bounds[0] > 0:
+            names |= {parse_head(name) for name in table.held_out["heads"]}
+    return [head_name(head) for head in sorted(names)]
+
+
+def parse_head(name: str) -> Head:
+    """Layer and head from 0: "3-1" is (2, 0).
+
+    Raises:
+        ValueError: not two whole numbers with a line between them, counted from 1.
+    """
+    layer, _, head = name.partition("-")
+    if not (layer.isdecimal() and head.isdecimal() and int(layer) and int(head)):
+        raise ValueError(f"{name!r} names no head; a name is layer-head from 1, such as 3-1.")
+    return int(layer) - 1, int(head) - 1
+
+
+def _relation(each: Mapping[str, Any]) -> Table:
+    return Table(
+        task=each["relation"],
+        direction=each["direction"],
+        n_examples=each["n_sentences"],
+        baseline=each["offset"]["accuracy"],
+        baseline_name=f"{each['offset']['best']:+d}",
+        arrow_share=_grid(each["share_of_arrows"]) if "share_of_arrows" in each else None,
+        query_control=None,
+        chance=None,
+        baselines={},
+        **_common(each),
+    )
+
+
+def _coreference(task: str, each: Mapping[str, Any]) -> Table:
+    name = max(each["baselines"], key=lambda name: each["baselines"][name])
+    return Table(
+        task=task,
+        direction="",
+        n_examples=each["n_documents"] or each["n"],
+        baseline=each["baselines"][name],
+        baseline_name=name,
+        arrow_share=None,
+        query_control=_grid(each["query_control"]),
+        chance=each["chance"],
+        baselines=dict(each["baselines"]),
+        **_common(each),
+    )
+
+
+def _common(each: Mapping[str, Any]) -> dict[str, Any]:
+    bounds = each.get("head_intervals") or {}
+    return {
+        "n": each["n"],
+        "accuracy": _grid(each["accuracy"]),
+        "low": _grid(bounds["accuracy"]["low"]) if bounds else None,
+        "high": _grid(bounds["accuracy"]["high"]) if bounds else None,
+        "gain_low": _grid(bounds["gain"]["low"]) if bounds else None,
+        "gain_high": _grid(bounds["gain"]["high"]) if bounds else None,
+        "held_out": each["held_out"],
+        "ties": tuple(each["ties"] or ()),
+        "stable": each["stable"],
+    }
+
+
+def _grid(values: Any) -> Grid:
+    return np.array(values, dtype=np.float64)  # None becomes NaN
+
+
+def _dense(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return round(value, DIGITS) + 0.0
+    if isinstance(value, dict):
+        return {key: _rounded(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_rounded(each) for each in value]
+    return value
