@@ -28,6 +28,7 @@ def build_pages() -> list[st.Page]:
     return [
         st.Page(ROOT / "pages" / "attention.py", title=_("Attention"), default=True),
         st.Page(ROOT / "pages" / "masks.py", title=_("Masks")),
+        st.Page(ROOT / "pages" / "heads.py", title=_("Heads at work")),
         st.Page(ROOT / "pages" / "inside.py", title=_("Inside a block")),
         st.Page(ROOT / "pages" / "cost.py", title=_("Parameters and cost")),
     ]

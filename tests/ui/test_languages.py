@@ -9,6 +9,8 @@ import pytest
 from analysis import METRICS, NO_HABIT, READINGS, RULES
 from model import HeadworkError
 from model.catalogue import ENTRIES, TOY_DEFAULTS
+from ui import heads_card, heads_choices, heads_corpus, heads_labour, heads_own, heads_page, heads_sentence, heads_used
+from ui import heads_words as words
 from ui.controls import BASES
 from ui.explorer import TABS
 from ui.explorer_compare import KINDS, MASKS
@@ -19,7 +21,7 @@ from viz.export_layout import PRINTED
 
 ROOT = Path(__file__).parents[2]
 ROOMS = ("ui", "pages", "viz", "analysis", "model")
-SPEAKERS = {"_": 1, "t": 1, "_n": 2, "HeadworkError": 1, "NotDownloaded": 1}  # call → how many sentences it takes
+SPEAKERS = {"_": 1, "t": 1, "_n": 2, "HeadworkError": 1, "NotDownloaded": 1, "NoParser": 1}  # call → how many sentences it takes
 
 
 def sentences():
@@ -44,6 +46,15 @@ def sentences():
     yield NO_HABIT, "analysis/habits.py"
     for titles in (TABS, SHOWN, LEVELS, CURVES, KINDS, MASKS, PRINTED):
         yield from ((title, "ui/explorer*.py, viz/export_layout.py") for title in titles.values())
+    for names in words.RELATIONS.values():
+        yield from ((name, "ui/heads_words.py") for name in names)
+    for titles in (
+        *(words.COREFERENCE_NAMES, words.OFFSETS, words.CORPORA, words.VARIANTS, heads_labour.WAYS, heads_used.OF),
+        *(heads_choices.QUANTITIES, heads_corpus.READY, heads_own.WAYS, heads_page.TABS),
+        heads_sentence.SOURCES,
+    ):
+        yield from ((title, "ui/heads_*.py") for title in titles.values())
+    yield heads_card.CAUTION, "ui/heads_card.py"
     for sentence in (WHAT_WORDS_ARE, BY_MAP_TITLE):
         yield sentence, "ui/explorer_view.py"
 

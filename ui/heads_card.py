@@ -1,0 +1,171 @@
+"""Everything known about one head: what it is good at, and what else it does."""
+
+import numpy as np
+import streamlit as st
+
+from analysis.dependencies import OFFSETS
+from analysis.intervals import FEWEST_ARCS
+from analysis.records import Table, habits
+from ui import remarks
+from ui.heads_choices import View
+from ui.heads_words import bounds, guess, head_claim, origin, percent, points, task_name
+from ui.languages import _, plain
+from viz.heads_figures import Bar, head_bars
+
+MOST_BARS = 10
+CAUTION = (
+    "A head is not a fixed label: it is a habit, measured on this corpus, and may differ on yours. High weight is not "
+    "proof of use: most single heads can be switched off at little cost (Michel et al. 2019; Kovaleva et al. 2019). "
+    "“In a sentence” has a switch to try it."
+)
+
+
+def card_tab(view: View) -> None:
+    """The head's relations with their gains, and what else it does."""
+    st.subheader(_("Head {name}").format(name=view.name))
+    st.caption(plain(origin(view.record)))
+    tables = _tables(view)
+    left, right = st.columns([6, 5], gap="medium")
+    with left:
+        better = [table for table in tables if table.beats[view.head] and not table.is_thin]
+        st.markdown(plain(_summary(view, tables, better)))
+        bars = [_bar(view, table) for table in (better or tables)[:MOST_BARS]]
+        st.plotly_chart(
+            head_bars(bars, t=_),
+            key="heads_bars",
+            config=remarks.CHART,
+            alt=_("Accuracy of head {name} for each task, with intervals and the best guess.").format(name=view.name),
+        )
+        st.caption(
+            _("↓: the governing word looks at its dependent. Whiskers: 95 % intervals. Point at a bar for more.")
+        )
+        worse = [table for table in tables if not table.beats[view.head] and not table.is_thin]
+        if worse:
+            listed = ", ".join(_short(table) for table in worse[:12])
+            st.markdown(f":small[{plain(_('No better than the guess: {list}.').format(list=listed))}]")
+    with right:
+        st.markdown(f"**{plain(_('What else it does'))}**")
+        for line in _else(view, tables):
+            st.markdown(f"- {plain(line)}")
+        st.markdown(f":primary[**▲**] {plain(_(CAUTION))}")
+
+
+def _tables(view: View) -> list[Table]:
+    """All tasks with enough arcs, the largest gain of this head first."""
+    found = [
+        table
+        for task, direction in view.record.tasks(fewest=FEWEST_ARCS)
+        if (table := view.record.table(task, direction)) is not None
+    ]
+    return sorted(found, key=lambda table: -float(table.gain[view.head]))
+
+
+def _summary(view: View, tables: list[Table], better: list[Table]) -> str:
+    if not better:
+        return _("No clear role: {name} beats the guess for none of {total} tasks.").format(
+            name=view.name, total=len(tables)
+        )
+    sentence = _("{name} beats the guess for {n} of {total} tasks; most for {task}: {gain} points.")
+    best = better[0]
+    gain = points(float(best.gain[view.head]))
+    if best.gain_low is not None and best.gain_high is not None:
+        gain += " " + bounds(float(best.gain_low[view.head]), float(best.gain_high[view.head]))
+    return sentence.format(
+        name=view.name, n=len(better), total=len(tables), task=task_name(best.task, best.direction), gain=gain
+    )
+
+
+def _short(table: Table) -> str:
+    if table.direction == "":
+        return task_name(table.task, "")
+    return table.task + (" ↓" if table.direction == "head>dep" else "")
+
+
+def _bar(view: View, table: Table) -> Bar:
+    head = view.head
+    return Bar(
+        name=_short(table),
+        accuracy=float(table.accuracy[head]),
+        low=None if table.low is None else float(table.low[head]),
+        high=None if table.high is None else float(table.high[head]),
+        baseline=table.baseline,
+        beats=bool(table.beats[head]),
+        thin=table.is_thin,
+        says=f"{task_name(table.task, table.direction)}<br>{head_claim(table, head)}",
+    )
+
+
+def _else(view: View, tables: list[Table]) -> list[str]:
+    """Sentences about the rest of what the head does."""
+    head = view.head
+    says = []
+    no_arc = view.record.no_arc()
+    if no_arc is not None:
+        says.append(_("{share} of its arrows join words that no arc links.").format(share=percent(float(no_arc[head]))))
+    shown = view.table
+    if shown.arrow_share is not None:
+        says.append(
+            _("Of all its arrows only {share} are {task}, though it gets {accuracy} of those right.").format(
+                share=f"{100 * float(shown.arrow_share[head]):.1f} %",
+                task=task_name(shown.task, shown.direction),
+                accuracy=percent(float(shown.accuracy[head])),
+            )
+        )
+    offsets = view.record.offset_share()
+    if offsets is not None:
+        of_head = offsets[head]
+        best = int(np.argmax(of_head))
+        says.append(
+            _("Its commonest step: {step}, {share} of its arrows.").format(
+                step=guess(f"{OFFSETS[best]:+d}"), share=percent(float(of_head[best]))
+            )
+        )
+    if shown.query_control is not None:
+        says.append(
+            _(
+                "Asked from other words of the passage it finds {share} of the antecedents, from the pronoun {own}."
+            ).format(share=percent(float(shown.query_control[head])), own=percent(float(shown.accuracy[head])))
+        )
+    says += _measured_habits(view)
+    n_objects = [table for table in tables if head_ties(table, view.name)]
+    if n_objects:
+        says.append(
+            _("Can't be told from the best head of: {list}.").format(list=", ".join(_short(t) for t in n_objects[:8]))
+        )
+    return says
+
+
+def head_ties(table: Table, name: str) -> bool:
+    """Whether the head is among those that can't be told from the best one, and beats the guess."""
+    layer, _dash, head = name.partition("-")
+    return name in table.ties and bool(table.beats[int(layer) - 1, int(head) - 1])
+
+
+def _measured_habits(view: View) -> list[str]:
+    """Sinks, neighbours and similar heads, on sentences of the own corpus."""
+    model_id = str(view.record.provenance["model"]["id"])
+    found = habits(model_id)
+    if found is None or view.variant in ("untrained", "mask"):
+        return []
+    layer, head = view.head
+    metrics = {name: float(values[layer][head]) for name, values in found["metrics"].items()}
+    says = [
+        _("{start} of its weight rests on [CLS], {separator} on [SEP].").format(
+            start=percent(metrics["start_mass"]), separator=percent(metrics["separator_mass"])
+        ),
+        _("Its heaviest weight is on the previous word in {previous} of the rows, on the next in {next}.").format(
+            previous=percent(metrics["previous_is_top"]), next=percent(metrics["next_is_top"])
+        ),
+    ]
+    near = found["nearest"][layer * view.record.shape[1] + head]
+    says.append(
+        _("Nearest heads: {list} (divergence in bits, 0 = the same).").format(
+            list=", ".join(f"{name} ({bits:.2f})" for name, bits in near)
+        )
+    )
+    says.append(
+        _("The last three: {n} of Headwork's own sentences, {date}.").format(
+            n=found["provenance"]["n"], date=found["provenance"]["date"]
+        )
+    )
+    return says

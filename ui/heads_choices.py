@@ -1,0 +1,203 @@
+"""What a person has chosen on the page of heads, as one value. Every choice lives in the link.
+
+Keys of the session begin with "heads_", names in the link don't: other pages have a head and a view of their own.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, cast
+
+import streamlit as st
+
+from analysis.records import COREFERENCE, Record, Table
+from model import HeadworkError
+from ui import heads_data, links
+from ui.heads_words import CORPORA, VARIANTS, clause, task_name
+from ui.languages import _
+from viz.heads_figures import Quantity
+
+DIRECTIONS = ("dep>head", "head>dep")
+QUANTITIES = {"accuracy": "accuracy", "gain": "gain over a guess"}
+FIRST_TASK = "obj"
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """What is shown: a task of a record, and the head chosen (from 0)."""
+
+    record: Record
+    table: Table
+    task: str
+    direction: str
+    corpus: str
+    variant: str
+    quantity: Quantity
+    head: tuple[int, int]
+
+    @property
+    def name(self) -> str:
+        """The head as it is written: 3-1."""
+        return f"{self.head[0] + 1}-{self.head[1] + 1}"
+
+
+def kept(name: str, options: Sequence[str], default: str) -> str:
+    """What the link or an earlier run says about `name`: one of the options, else the default."""
+    key = f"heads_{name}"
+    if st.session_state.get(key) not in options:
+        st.session_state[key] = links.read(name, _one_of(options), default)
+    return cast(str, st.session_state[key])
+
+
+def menu(
+    label: str,
+    name: str,
+    options: dict[str, str],
+    default: str,
+    *,
+    help: str | None = None,
+    bare: bool = False,
+    width: int | Literal["stretch"] = "stretch",
+) -> str:
+    """A choice from a list, shown by its label and kept in the link by its name."""
+    kept(name, list(options), default)
+    chosen = st.selectbox(
+        label,
+        list(options),
+        format_func=lambda option: options.get(option, option),
+        key=f"heads_{name}",
+        help=help,
+        label_visibility="collapsed" if bare else "visible",
+        width=width,
+        persist_state="session",
+    )
+    links.write(name, str(chosen), default)
+    return str(chosen)
+
+
+def segments(
+    label: str, name: str, options: dict[str, str], default: str, *, help: str | None = None, bare: bool = False
+) -> str:
+    """As `menu`, for a few choices side by side."""
+    kept(name, list(options), default)
+    chosen = st.segmented_control(
+        label,
+        list(options),
+        required=True,
+        format_func=lambda option: options.get(option, option),
+        key=f"heads_{name}",
+        help=help,
+        label_visibility="collapsed" if bare else "visible",
+        wrap=True,
+        persist_state="session",
+    )
+    links.write(name, str(chosen or default), default)
+    return str(chosen or default)
+
+
+def read_controls(model_id: str) -> View:
+    """Draws the row of controls and says what they say."""
+    with st.container(horizontal=True, key="heads-controls", gap="small"):
+        task_place, corpus_place, run_place = st.container(width=420), st.container(width=205), st.container(width=245)
+    task = kept("relation", _all_tasks(model_id), FIRST_TASK)
+    with corpus_place:
+        corpus = _corpus(model_id, task)
+    with run_place:
+        variant = _variant(model_id, corpus)
+    record = heads_data.record(model_id, corpus, variant)
+    assert record is not None  # _corpus and _variant offer what is there
+    with task_place:
+        task = _task(record)
+    with st.container(horizontal=True, vertical_alignment="center", key="heads-second", gap="small"):
+        direction = _direction(record, task)
+        titles = {name: _("Show {quantity}").format(quantity=_(title)) for name, title in QUANTITIES.items()}
+        quantity = menu(_("Show"), "show", titles, "accuracy", bare=True, width=240)
+        head = head_choice(record, task, direction)
+    table = heads_data.table(record, task, direction)
+    return View(record, table, task, direction, corpus, variant, cast(Quantity, quantity), head)
+
+
+def choose_head(head: tuple[int, int]) -> None:
+    """Lets the page show another head from the next run on."""
+    st.session_state["heads_at"] = f"{head[0] + 1}-{head[1] + 1}"
+
+
+def head_choice(record: Record, task: str, direction: str) -> tuple[int, int]:
+    """The head: what was picked for this task, else the task's best."""
+    n_layers, n_heads = record.shape
+    names = [f"{a + 1}-{b + 1}" for a in range(n_layers) for b in range(n_heads)]
+    table = heads_data.table(record, task, direction)
+    best = heads_data.best_head(table)
+    now = (task, direction, record.provenance.get("corpus"), record.provenance["model"]["id"])
+    before = st.session_state.get("heads_at_task")
+    if before is not None and before != now:
+        st.session_state["heads_at"] = best  # another task opens on its own best head
+    st.session_state["heads_at_task"] = now
+    default = best if best in names else names[0]
+    titles = {name: _("Head {name}").format(name=name) for name in names}
+    name = menu(_("Head"), "at", titles, default, bare=True, width=140)
+    layer, _dash, head = name.partition("-")
+    return int(layer) - 1, int(head) - 1
+
+
+def _all_tasks(model_id: str) -> list[str]:
+    found: dict[str, None] = {}
+    for corpus in heads_data.corpora(model_id):
+        record = heads_data.record(model_id, corpus, "trained")
+        if record is not None:
+            found |= dict.fromkeys(task for task, _direction in record.tasks())
+    return list(found)
+
+
+def _corpus(model_id: str, task: str) -> str:
+    """The corpora that have the task."""
+    names = [
+        name
+        for name in heads_data.corpora(model_id)
+        if (found := heads_data.record(model_id, name, "trained")) is not None
+        and any(task == each for each, _direction in found.tasks())
+    ]
+    if st.session_state.get("heads_corpus") not in [*names, None]:
+        # The corpus shown has no such arcs: go where they are, rather than to nothing.
+        st.session_state["heads_corpus"] = names[0]
+    labels = {name: _(CORPORA[name]) if name in CORPORA else name for name in names}
+    return menu(_("Corpus"), "corpus", labels, names[0], help=_("The sentences on which the heads were scored."))
+
+
+def _variant(model_id: str, corpus: str) -> str:
+    names = [name for name in VARIANTS if heads_data.record(model_id, corpus, name) is not None]
+    return menu(
+        _("Weights and mask"),
+        "run",
+        {name: _(VARIANTS[name]) for name in names},
+        "trained",
+        help=_(
+            "Controls show what is left without training, or without words. Under a causal mask a word sees only "
+            "earlier words: compare it with the run in which only those are asked."
+        ),
+    )
+
+
+def _task(record: Record) -> str:
+    """Relations and coreference that any corpus of this model has; the frequent ones first."""
+    model_id = str(record.provenance["model"]["id"])
+    direction = str(st.session_state.get("heads_direction") or "dep>head")
+    names = _all_tasks(model_id)
+    options = {name: task_name(name, direction) for name in [*(n for n in names if n in COREFERENCE), *names]}
+    return menu(_("Relation"), "relation", options, FIRST_TASK if FIRST_TASK in options else names[0])
+
+
+def _direction(record: Record, task: str) -> str:
+    if task in COREFERENCE:
+        return ""
+    there = [name for name in DIRECTIONS if record.table(task, name) is not None]
+    options = {name: clause(task, name) for name in there or ["dep>head"]}
+    return segments(_("Who looks"), "direction", options, next(iter(options)), bare=True)
+
+
+def _one_of(options: Sequence[str]) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        if text not in options:
+            raise HeadworkError("{value} is not one of {options}.", value=text, options=", ".join(options))
+        return text
+
+    return parse

@@ -1,0 +1,175 @@
+"""A corpus of one's own: uploaded, scored with a progress bar that can be stopped, and taken away as JSON."""
+
+import datetime
+import time
+from typing import Any
+
+import streamlit as st
+
+from analysis.corpus import Corpus, read_content
+from analysis.records import Record, as_lines, as_record
+from analysis.scoring import score
+from model import HeadworkError
+from ui import heads_data
+from ui.heads_words import origin
+from ui.languages import _, _n, explain, plain
+from ui.loading import load_model
+
+LARGEST_MB = 1  # .streamlit/config.toml, maxUploadSize
+MOST_SENTENCES = 3000
+SHOWN_PROBLEMS = 20
+REDRAWN_EVERY = 0.2  # seconds
+KINDS = ["conllu", "conll", "conllx", "jsonl", "ndjson", "json", "txt"]
+READY = {"upload": "Upload a file", "en": "Headwork's English sentences", "zh": "Headwork's Chinese sentences"}
+
+
+def corpus_tab(model_id: str, label: str) -> None:
+    """Choose sentences, score this model on them, take the scores away."""
+    left, right = st.columns([5, 6], gap="medium")
+    with left:
+        chosen = _choose(model_id, label)
+    with right:
+        _results(model_id)
+    if chosen is not None:
+        _score(model_id, *chosen)
+
+
+def _choose(model_id: str, label: str) -> tuple[str, Corpus] | None:
+    """What is to be scored now; None while nobody asked."""
+    titles = {name: _(title) for name, title in READY.items()}
+    source = st.selectbox(_("Sentences"), list(titles), format_func=titles.__getitem__, key="heads_upload_source")
+    name, corpus = "", None
+    if source == "upload":
+        file = st.file_uploader(
+            _("CoNLL-U or JSON lines, up to {size} MB and {n} sentences").format(size=LARGEST_MB, n=MOST_SENTENCES),
+            type=KINDS,
+            key="heads_upload",
+            max_upload_size=LARGEST_MB,
+        )
+        with st.popover(_("Which fields?")):
+            st.markdown(
+                _(
+                    "- **CoNLL-U**: ten columns parted by tabs, an empty line after each sentence.\n"
+                    "- **JSON lines**, arcs: `words`, `heads` (from 0, −1 = root), `deprels`.\n"
+                    "- **JSON lines**, pronouns: `words`, `pronoun`, `candidates`, `antecedents` (from 0).\n"
+                    "- May be there: `space_after`, `doc`, `upos`. A broken line is reported, the rest is scored."
+                )
+            )
+        if file is not None:
+            name = file.name
+            corpus = read_content(name, file.getvalue())
+    else:
+        name, corpus = titles[source], heads_data.own_corpus(source)
+    if corpus is not None:
+        _what_was_read(corpus)
+    n_examples = len(corpus.sentences) + len(corpus.passages) if corpus else 0
+    if n_examples > MOST_SENTENCES:
+        st.error(
+            _("{n} sentences are more than {most}. For large corpora use: python -m analysis FILE --json OUT").format(
+                n=n_examples, most=MOST_SENTENCES
+            )
+        )
+    asked = st.button(
+        _("Score {model}").format(model=plain(_(label))),
+        type="primary",
+        key="heads_score",
+        disabled=not 0 < n_examples <= MOST_SENTENCES,
+        help=None if n_examples else _("Choose a file with sentences first."),
+    )
+    return (name, corpus) if asked and corpus is not None else None
+
+
+def _what_was_read(corpus: Corpus) -> None:
+    st.markdown(
+        plain(
+            _("Read: {sentences} sentences with arcs, {passages} passages with a pronoun.").format(
+                sentences=len(corpus.sentences), passages=len(corpus.passages)
+            )
+        )
+    )
+    if corpus.problems:
+        n = len(corpus.problems)
+        st.warning(_n("{n} sentence is broken and left out.", "{n} sentences are broken and left out.", n).format(n=n))
+        st.code("\n".join(str(problem) for problem in corpus.problems[:SHOWN_PROBLEMS]), language=None)
+
+
+def _score(model_id: str, name: str, corpus: Corpus) -> None:
+    """Scores under a bar. Stop reruns the script, which ends the run from inside."""
+    with st.container(border=True, key="heads-scoring"):
+        bar = st.progress(0.0, text=_("Scoring…"))
+        st.button(_("Stop"), key="heads_stop", help=_("Nothing is kept of a run that was stopped."))
+    drawn = 0.0
+
+    def progress(done: int, total: int) -> None:
+        nonlocal drawn
+        if time.monotonic() - drawn < REDRAWN_EVERY and done < total:
+            return
+        drawn = time.monotonic()
+        bar.progress(done / max(total, 1), text=_("{done} of {total} sentences").format(done=done, total=total))
+
+    try:
+        run = score(load_model(model_id), corpus, progress=progress)
+    except HeadworkError as error:
+        st.error(explain(error))
+        return
+    bar.progress(1.0, text=_("Drawing the intervals…"))
+    about: dict[str, Any] = {"corpus": name, "date": datetime.date.today().isoformat(), "source": name}
+    record = as_record(run, corpus, about)
+    if not record["dependencies"] and not record["coreference"]:
+        st.error(_("There is no arc and no pronoun with a choice in these sentences, so nothing can be scored."))
+        return
+    heads_data.keep(model_id, name, record)
+    has_arcs = bool(record["dependencies"])
+    st.session_state["heads_corpus"] = name
+    if not has_arcs:
+        st.session_state["heads_relation"] = "coref"
+    elif not any(each["relation"] == st.session_state.get("heads_relation") for each in record["dependencies"]):
+        st.session_state["heads_relation"] = record["dependencies"][0]["relation"]
+    st.rerun()
+
+
+def _results(model_id: str) -> None:
+    """What was scored in this session, and the shipped records: each as a file."""
+    mine = {name: record for (model, name), record in heads_data.fresh().items() if model == model_id}
+    if mine:
+        st.markdown(f"**{plain(_('Scored in this session'))}**")
+    for number, (name, record) in enumerate(mine.items()):
+        st.markdown(plain(_summary(record)))
+        st.download_button(
+            _("Download {name} as JSON").format(name=plain(name)),
+            as_lines(dict(record.raw)),
+            file_name=f"headwork-{model_id.replace('/', '-')}-{number + 1}.json",
+            mime="application/json",
+            key=f"heads_download_{number}",
+            on_click="ignore",
+        )
+    st.caption(
+        _(
+            "From 30 arcs on a relation has an interval; from 50 sentences on a head is called stable; heads that "
+            "can't be told apart are listed together. The form of the file is that of `python -m analysis … --json`."
+        )
+    )
+    shipped = [name for name in heads_data.SHIPPED if heads_data.record(model_id, name) is not None]
+    if shipped:
+        with st.expander(_("Records that come with the app")):
+            for name in shipped:
+                there = heads_data.record(model_id, name)
+                assert there is not None
+                st.markdown(plain(f"{origin(there)} · {there.provenance['source']}"))
+                st.code(str(there.provenance["command"]), language=None, wrap_lines=True)
+                st.download_button(
+                    _("Download {name} as JSON").format(name=name.upper()),
+                    as_lines(dict(there.raw)),
+                    file_name=f"headwork-{model_id}-{name}.json",
+                    mime="application/json",
+                    key=f"heads_download_{name}",
+                    on_click="ignore",
+                )
+
+
+def _summary(record: Record) -> str:
+    n_skipped = int(record.raw["skipped"]["count"])
+    said = origin(record)
+    if n_skipped:
+        said += " · " + _("{n} left out").format(n=n_skipped)
+    return said

@@ -1,0 +1,137 @@
+"""What the page of heads reads: records, shipped or scored in this session, sentences of the corpus, and their maps."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from analysis.ablation import Ablation, switch_off_each
+from analysis.corpus import Corpus, Passage, Sentence, lay_out, read_corpus
+from analysis.held_out import head_name
+from analysis.one_sentence import WordMaps, word_maps_of
+from analysis.records import COREFERENCE, OWN_FILES, OWN_FOLDER, VARIANTS, Record, Table, shipped
+from model import Mask
+from ui import loading
+from ui.languages import _
+
+SHIPPED = ("ud", "gum", "gap", "own")
+MOST_FRESH = 3  # records of one session, about 0.3 MB each
+CACHE_MB = 16
+
+
+def corpora(model_id: str) -> list[str]:
+    """Names of the corpora on which this model was scored: those of this session last."""
+    here = [name for name in SHIPPED if shipped(name, "trained", model_id) is not None]
+    return here + [name for (model, name) in fresh() if model == model_id]
+
+
+def record(model_id: str, corpus: str, variant: str = "trained") -> Record | None:
+    """One of them, by its run; None where there is none."""
+    if corpus in SHIPPED:
+        return shipped(corpus, variant, model_id) if variant in VARIANTS else None
+    return fresh().get((model_id, corpus)) if variant == "trained" else None
+
+
+def fresh() -> dict[tuple[str, str], Record]:
+    """(model id, name of the corpus) → what was scored in this session."""
+    found: dict[tuple[str, str], Record] = st.session_state.setdefault("heads_fresh", {})
+    return found
+
+
+def keep(model_id: str, name: str, raw: dict[str, Any]) -> None:
+    """Adds a record to this session; the oldest goes when there are too many."""
+    records = fresh()
+    records.pop((model_id, name), None)
+    records[model_id, name] = Record(raw)
+    while len(records) > MOST_FRESH:
+        del records[next(iter(records))]
+
+
+def table(record: Record, task: str, direction: str) -> Table:
+    """The task, or the nearest that the record has: GAP knows only mentions that are nouns."""
+    found = record.table(task, direction)
+    if found is None and task in COREFERENCE:
+        found = record.table("coref") or record.table("coref-noun")
+    if found is None:
+        first = record.tasks()[0]
+        found = record.table(*first)
+    assert found is not None
+    return found
+
+
+def best_head(table: Table) -> str:
+    """The head chosen on the first half; without halves the most accurate."""
+    if table.held_out is not None:
+        return str(table.held_out["heads"][0])
+    return head_name(table.ranked()[0])
+
+
+@st.cache_resource(show_spinner=False)
+def own_corpus(language: str = "en") -> Corpus:
+    """The sentences that come with the app, as they were scored: a space between all words."""
+    names = OWN_FILES if language == "en" else ("hand_zh.jsonl",)
+    read = read_corpus(Path(OWN_FOLDER) / name for name in names)
+    return replace(
+        read,
+        sentences=tuple(_apart(each) for each in read.sentences),
+        passages=tuple(_apart(each) for each in read.passages),
+    )
+
+
+def _apart(example: Any) -> Any:
+    text, spans = lay_out(example.words, [True] * len(example.words))
+    return replace(example, text=text, spans=spans)
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def sentences_with(task: str) -> tuple[Sentence | Passage, ...]:
+    """Sentences of the own corpus that have an arc of the relation, or passages with a pronoun; hand-written first."""
+    corpus = own_corpus()
+    if task in COREFERENCE:
+        return tuple(p for p in corpus.passages if task == "coref" or _has_noun_antecedent(p))
+    from analysis.corpus import relation
+
+    found = [s for s in corpus.sentences if task in map(relation, s.deprels)]
+    return tuple(sorted(found, key=lambda s: s.id.startswith("grammar")))
+
+
+def _has_noun_antecedent(passage: Passage) -> bool:
+    return any(passage.candidates[i] in passage.antecedents for i in passage.nouns or ())
+
+
+def maps_of(
+    text: str, model_id: str, mask: Mask, words: tuple[str, ...] = (), spans: tuple[tuple[int, int], ...] = ()
+) -> WordMaps:
+    """Maps between words of a sentence, from the cached trace."""
+    return word_maps_of(loading.trace(text, model_id, mask), words, spans)
+
+
+@st.cache_resource(show_spinner=False)
+def _ablations() -> Any:
+    return loading.TraceCache(int(CACHE_MB * 1e6), max_forwards=2)
+
+
+def ablation(text: str, model_id: str, mask: Mask) -> Ablation:
+    """Each head switched off alone on this sentence, computed once."""
+    with st.spinner(_("Switching off one head after another…")):
+        model = loading.load_model(model_id)
+        found: Ablation = _ablations().get(
+            ("ablation " + model_id, text, str(mask)), lambda: switch_off_each(model, text, mask)
+        )
+        return found
+
+
+def hovers(table: Table, says: Any) -> list[list[str]]:
+    """A text for each head, layer by layer."""
+    return [[says(table, (layer, head)) for head in range(row.size)] for layer, row in enumerate(table.accuracy)]
+
+
+def selected_cells(figure_key: str) -> tuple[int, int] | None:
+    """The cell that was clicked in a figure: (row, column)."""
+    event = st.session_state.get(figure_key)
+    points = (event or {}).get("selection", {}).get("points", [])
+    if not points:
+        return None
+    return int(np.rint(points[0]["y"])), int(np.rint(points[0]["x"]))

@@ -1,0 +1,183 @@
+"""Division of labour: relations × the heads that serve them, beside controls, and under a causal mask."""
+
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from analysis.held_out import head_name
+from analysis.intervals import FEWEST_ARCS
+from analysis.records import CONTROLS, Record, Table, best_heads, parse_head
+from ui import heads_data, remarks
+from ui.heads_choices import View, choose_head, segments
+from ui.heads_words import VARIANTS, bounds, guess, head_claim, origin, percent, points, task_name
+from ui.languages import _, plain
+from viz.heads_figures import score_grid
+
+MOST_ROWS = 24
+WAYS = {"heads": "Relations × heads", "controls": "Beside controls", "causal": "Under a causal mask"}
+CLEAR = 0.05  # a gain whose whole interval lies above it: notes/heads.md section 1
+
+
+def labour_tab(view: View) -> None:
+    """One of three tables about all relations."""
+    way = segments(_("What to compare"), "labour", {name: _(title) for name, title in WAYS.items()}, "heads", bare=True)
+    if way == "heads":
+        _relations(view)
+    elif way == "controls":
+        _controls(view)
+    else:
+        _causal(view)
+
+
+def _tasks(record: Record, direction: str) -> list[tuple[str, str]]:
+    return [(task, way) for task, way in record.tasks(fewest=FEWEST_ARCS) if way in (direction or "dep>head", "")]
+
+
+def _relations(view: View) -> None:
+    record = view.record
+    tasks = _tasks(record, view.direction)
+    names = best_heads(record, tasks)
+    if not names:
+        st.markdown(plain(_("No head beats the guess for any relation here.")))
+        return
+    heads = [parse_head(name) for name in names]
+    tables = [table for task, way in tasks if (table := record.table(task, way)) is not None]
+    tables.sort(key=lambda table: -_gain(table))
+    tables = tables[:MOST_ROWS]
+    values = np.array([[(t.gain if view.quantity == "gain" else t.accuracy)[h] for h in heads] for t in tables])
+    figure = score_grid(
+        values,
+        np.array([[t.beats[h] for h in heads] for t in tables]),
+        [task_name(t.task, t.direction) if t.direction == "" else t.task for t in tables],
+        names,
+        [[head_claim(t, h) for h in heads] for t in tables],
+        quantity=view.quantity,
+        selected=None,
+        corner=_("relation ↓ heads chosen for some relation →"),
+        height=90 + 24 * len(tables),
+        t=_,
+    )
+    st.plotly_chart(
+        figure,
+        key="heads_labour_grid",
+        config=remarks.CHART,
+        on_select=lambda: _clicked(heads),
+        selection_mode="points",
+        alt=_("Relations are rows, heads are columns. Grey cells don't beat the guess."),
+    )
+    st.caption(plain(origin(record)) + " · " + _("In per cent. Grey: no better than the guess. From 30 arcs on."))
+    st.markdown(plain(_busiest(tables, heads)))
+
+
+def _gain(table: Table) -> float:
+    return float(table.held_out["gain"]) if table.held_out else -1.0
+
+
+def _busiest(tables: list[Table], heads: list[tuple[int, int]]) -> str:
+    """That one head serves several relations."""
+    serves = {head: [t.task for t in tables if t.beats[head]] for head in heads}
+    head = max(serves, key=lambda head: len(serves[head]))
+    return _("One head serves several: {head} beats the guess for {n} of {total} ({list}).").format(
+        head=head_name(head), n=len(serves[head]), total=len(tables), list=", ".join(serves[head])
+    )
+
+
+def _controls(view: View) -> None:
+    model_id = str(view.record.provenance["model"]["id"])
+    runs = {name: heads_data.record(model_id, view.corpus, name) for name in ("trained", *CONTROLS)}
+    if any(record is None for record in runs.values()):
+        st.markdown(plain(_("Controls come with the shipped records only; this corpus was scored here.")))
+        return
+    trained = runs["trained"]
+    assert trained is not None
+    tasks = _tasks(trained, view.direction)
+    rows: list[dict[str, Any]] = []
+    for task, way in tasks:
+        row: dict[str, Any] = {_("relation"): task_name(task, way)}
+        for name, record in runs.items():
+            table = record.table(task, way) if record else None
+            row[_(VARIANTS[name])] = _held_out(table)
+        table = trained.table(task, way)
+        assert table is not None
+        row[_("best guess")] = f"{percent(table.baseline)} ({guess(table.baseline_name)})"
+        row["n"] = table.n
+        rows.append(row)
+    said = []
+    for name, record in runs.items():
+        n_clear = sum(_is_clear(record.table(task, way)) for task, way in tasks) if record else 0
+        said.append(_("{run}: {n} of {total}").format(run=_(VARIANTS[name]), n=n_clear, total=len(tasks)))
+    st.markdown(
+        plain(_("Tasks whose gain has its whole interval above +5 points — {list}.").format(list="; ".join(said)))
+    )
+    st.dataframe(rows, hide_index=True, key="heads_controls")
+    st.caption(plain(origin(trained)) + " · " + _("Heads chosen on half of the sentences, scored on the other half."))
+
+
+def _is_clear(table: Table | None) -> bool:
+    bounds_ = table.held_out["gain_interval"] if table and table.held_out else None
+    return bounds_ is not None and bounds_[0] > CLEAR
+
+
+def _held_out(table: Table | None) -> str:
+    if table is None or table.held_out is None:
+        return "–"
+    found = table.held_out
+    names = " / ".join(dict.fromkeys(found["heads"]))
+    interval = f" {bounds(*found['interval'])}" if found["interval"] else ""
+    return f"{names}: {percent(found['accuracy'])}{interval}"
+
+
+def _causal(view: View) -> None:
+    model_id = str(view.record.provenance["model"]["id"])
+    fair, causal = (heads_data.record(model_id, view.corpus, name) for name in ("fair", "causal"))
+    st.markdown(
+        plain(
+            _(
+                "Under a causal mask a word sees only earlier words, so only arcs to an earlier word can be asked. The "
+                "fair comparison asks the same arcs of the model that looks both ways, and lets it choose among the "
+                "same earlier words. Both columns have the same n and the same guess."
+            )
+        )
+    )
+    if fair is None or causal is None:
+        st.markdown(plain(_("Causal runs come with the shipped records only; this corpus was scored here.")))
+        return
+    rows: list[dict[str, Any]] = []
+    shares = []
+    for task, way in _tasks(fair, view.direction):
+        one, other = fair.table(task, way), causal.table(task, way)
+        if one is None or other is None or one.n != other.n or not one.held_out or not other.held_out:
+            continue
+        change = other.held_out["accuracy"] - one.held_out["accuracy"]
+        shares.append(change)
+        rows.append(
+            {
+                _("relation"): task_name(task, way),
+                "n": one.n,
+                _("looks both ways"): _held_out(one),
+                _("causal mask"): _held_out(other),
+                _("change (points)"): points(change),
+                _("best guess"): f"{percent(one.baseline)} ({guess(one.baseline_name)})",
+            }
+        )
+    if not rows:
+        st.markdown(plain(_("No relation has 30 arcs to an earlier word in this direction: turn the direction round.")))
+        return
+    st.dataframe(rows, hide_index=True, key="heads_causal")
+    st.caption(plain(origin(fair)))
+    st.markdown(
+        ":primary[**▲**] "
+        + plain(
+            _(
+                "The weights were trained without a causal mask: this shows what the mask takes from them, not what a "
+                "trained decoder's heads do."
+            )
+        )
+    )
+
+
+def _clicked(heads: list[tuple[int, int]]) -> None:
+    cell = heads_data.selected_cells("heads_labour_grid")
+    if cell is not None:
+        choose_head(heads[cell[1]])

@@ -1,0 +1,210 @@
+"""The main picture: every head's score for one task, and beside it the ranked heads in sentences."""
+
+import streamlit as st
+
+from analysis.coreference import BASELINES
+from analysis.records import Record, Table, shipped
+from ui import heads_data, remarks
+from ui.heads_choices import View, choose_head
+from ui.heads_words import (
+    bounds,
+    guess,
+    head_claim,
+    held_out_claim,
+    origin,
+    percent,
+    points,
+    task_name,
+)
+from ui.languages import _, plain
+from viz.heads_figures import score_grid
+
+LISTED = 5
+STYLE = """<style>
+@media (min-width: 800px) {
+  .stAppHeader { height: 2.25rem; min-height: 2.25rem; }
+  .stMainBlockContainer:has(.st-key-heads-title) { padding-top: 2.25rem; }
+}
+.st-key-heads-title .stHeading h1 { padding: 0; }
+.st-key-heads-direction .stSelectbox { max-width: 7rem; }
+.st-key-heads-list .stButton button { justify-content: flex-start; text-align: left; min-height: 2rem; }
+.st-key-heads-list .stButton button p { white-space: normal; text-align: left; }
+.st-key-heads-strip { overflow-x: auto; }
+</style>"""
+
+
+def title() -> None:
+    """The page's question, and how to read the answer."""
+    st.html(STYLE)
+    with st.container(horizontal=True, vertical_alignment="center", key="heads-title"):
+        st.title(_("Which head does what, and how sure are we?"))
+        with st.popover(_("How to read this")):
+            st.markdown(
+                _(
+                    "- From each word a head's heaviest arrow to another word is taken. The **accuracy** is how often "
+                    "it goes to the right one.\n"
+                    "- The **guess** needs no attention: always look the same number of words ahead or back, or take "
+                    "the nearest, the first, … mention.\n"
+                    "- **Grey** cells are no better than the guess: their gain's 95 % interval reaches 0. **Hollow** "
+                    "cells have fewer than 30 arcs.\n"
+                    "- Square brackets hold 95 % intervals (bootstrap over sentences or documents).\n"
+                    "- The best of 72 heads is partly luck. So the best is chosen on one half of the sentences and "
+                    "scored on the other, both ways; two names mean that the halves chose two heads.\n"
+                    "- Heads are named layer-head, counted from 1. A name of a relation is Universal Dependencies'."
+                )
+            )
+
+
+def no_record(label: str) -> None:
+    """The state of a model that nobody has scored yet."""
+    st.info(
+        _("{model} has no scores yet. Score it on sentences below, or choose MiniLM-L6 in the sidebar.").format(
+            model=plain(_(label))
+        )
+    )
+
+
+def picture(view: View) -> None:
+    """The heatmap and the ranking."""
+    table = view.table
+    left, right = st.columns([6, 5], gap="medium")
+    with left:
+        st.markdown(f"**{plain(task_name(table.task, table.direction))}** :small[{plain(origin(view.record))}]")
+        figure = score_grid(
+            table.gain if view.quantity == "gain" else table.accuracy,
+            table.beats,
+            [str(layer + 1) for layer in range(table.accuracy.shape[0])],
+            [str(head + 1) for head in range(table.accuracy.shape[1])],
+            heads_data.hovers(table, _hover),
+            quantity=view.quantity,
+            hollow=[table.is_thin] * len(table.accuracy),
+            selected=view.head,
+            corner=_("layer ↓ head →"),
+            height=min(80 + 37 * table.accuracy.shape[0], 560),
+            t=_,
+        )
+        st.plotly_chart(
+            figure,
+            key="heads_grid",
+            config=remarks.CHART,
+            on_select=_clicked,
+            selection_mode="points",
+            alt=_("Scores of all heads: layers are rows, heads are columns. Grey cells don't beat the guess."),
+        )
+        st.caption(_("In per cent. Grey: no better than the guess. Click a cell to choose the head."))
+    with right, st.container(key="heads-list", gap="xsmall"):
+        _claims(view)
+
+
+def _claims(view: View) -> None:
+    table = view.table
+    if view.variant in ("untrained", "mask"):
+        st.markdown(f":primary[**▲**] {plain(_control_says(view))}")
+    st.markdown(f"**{plain(held_out_claim(table))}**")
+    st.caption(plain(_how_chosen(table)))
+    for head in table.ranked()[:LISTED]:
+        name = f"{head[0] + 1}-{head[1] + 1}"
+        mark = "◆ " if head == view.head else ""
+        st.button(
+            mark + plain(head_claim(table, head)),
+            key=f"heads_pick_{name}",
+            on_click=choose_head,
+            args=(head,),
+            type="tertiary",
+            help=None if table.beats[head] else _("No better than the guess: the gain's interval reaches 0."),
+        )
+    if view.head not in table.ranked()[:LISTED]:
+        st.markdown(f"◆ {plain(head_claim(table, view.head))}")
+    if table.direction == "":
+        _about_coreference(view)
+    st.markdown(f":small[{plain(_where_it_fails(view.record, table))}]")
+
+
+def _how_chosen(table: Table) -> str:
+    if table.held_out is None or table.held_out["gain_interval"] is None:
+        return _("Too few to choose a head by: read these as examples.")
+    says = _("Chosen on half of the sentences, scored on the other half. Below: each head as if asked alone.")
+    if len(table.ties) > 1:
+        says += " " + _("Can't be told from the best: {heads}.").format(heads=", ".join(table.ties[1:6]))
+    if not table.stable:
+        says += " " + _("From fewer than 50 sentences, so the name of the best may change.")
+    return says
+
+
+def _about_coreference(view: View) -> None:
+    table = view.table
+    known = {name: value for name, value in table.baselines.items() if name in BASELINES}
+    listed = ", ".join(f"{guess(name)} {percent(value)}" for name, value in known.items())
+    said = _("Guesses: {list}; by chance {chance}.").format(list=listed, chance=percent(table.chance or 0))
+    if table.query_control is not None:
+        said += " " + _("{head} asked from other words of the passage finds {share}.").format(
+            head=view.name, share=percent(float(table.query_control[view.head]))
+        )
+    st.markdown(f":small[{plain(said)}]")
+    st.markdown(f":small[{plain(_other_corpora(view))}]")
+
+
+def _other_corpora(view: View) -> str:
+    """The chosen head on the other corpora: a head is a habit measured on one."""
+    found = []
+    for corpus in heads_data.corpora(str(view.record.provenance["model"]["id"])):
+        record = heads_data.record(str(view.record.provenance["model"]["id"]), corpus, view.variant)
+        if record is None or corpus == view.corpus:
+            continue
+        table = record.table(view.table.task, "") or record.table("coref", "")
+        if table is not None:
+            best = " / ".join(dict.fromkeys(table.held_out["heads"])) if table.held_out else "–"
+            found.append(
+                _("{corpus}: {share} of {n}, best {best}").format(
+                    corpus=corpus.upper() if corpus in ("gum", "gap") else _("Headwork's own sentences"),
+                    share=percent(float(table.accuracy[view.head])),
+                    n=table.n,
+                    best=best,
+                )
+            )
+    return _("{head} elsewhere — {list}.").format(head=view.name, list="; ".join(found)) if found else ""
+
+
+def _where_it_fails(record: Record, table: Table) -> str:
+    """Frequent tasks of this corpus in which no head is clearly better than a guess."""
+    failed = []
+    for task, direction in record.tasks(fewest=50):
+        other = record.table(task, direction)
+        if other is None or other.held_out is None or direction != table.direction:
+            continue
+        interval = other.held_out["gain_interval"]
+        if interval is not None and interval[0] <= 0:
+            failed.append(task if direction else task_name(task, ""))
+    if not failed or not table.direction:
+        return ""
+    return _("On this corpus no head clearly beats position for: {list}.").format(list=", ".join(failed[:8]))
+
+
+def _control_says(view: View) -> str:
+    table = view.table
+    trained = shipped(view.corpus, "trained", str(view.record.provenance["model"]["id"]))
+    other = trained.table(table.task, table.direction) if trained else None
+    best = percent(float(table.accuracy.max()))
+    if view.variant == "untrained":
+        said = _("Control: the same model with random weights. Its best head reaches {best}.").format(best=best)
+    else:
+        said = _("Control: [MASK] for every word, so only positions are left. Its best head reaches {best}.").format(
+            best=best
+        )
+    if other is not None:
+        trained_best = percent(float(other.accuracy.max()))
+        said += " " + _("Trained, with words, the best reaches {best}.").format(best=trained_best)
+    return said
+
+
+def _hover(table: Table, head: tuple[int, int]) -> str:
+    gain = points(float(table.gain[head]))
+    if table.gain_low is not None and table.gain_high is not None:
+        gain += " " + bounds(float(table.gain_low[head]), float(table.gain_high[head]))
+    return f"{head_claim(table, head)}<br>" + _("gain {gain} points").format(gain=gain)
+
+
+def _clicked() -> None:
+    cell = heads_data.selected_cells("heads_grid")
+    if cell is not None:
+        choose_head(cell)

@@ -1,0 +1,135 @@
+"""A sentence of one's own: links by a parser or by hand, and what can honestly be said about one of them."""
+
+import streamlit as st
+
+from analysis import parsing
+from analysis.corpus import Span
+from analysis.one_sentence import Link, WordMaps, hits_and_misses, offset_of, pointing
+from analysis.parsing import NoParser
+from analysis.records import COREFERENCE, Table
+from model import Mask
+from ui import heads_data, heads_used, loading
+from ui.heads_choices import View, segments
+from ui.heads_words import RELATIONS, guess, head_claim, origin, task_name
+from ui.languages import _, explain, plain
+
+WAYS = {"hand": "Link two words by hand", "parser": "Parse the sentence"}
+LINK_NAMES = ("coref", "obj", "nsubj", "det", "amod", "case", "nmod:poss", "aux", "aux:pass", "advmod", "cop", "conj")
+
+
+def own_sentence(view: View, model_id: str, text: str, mask: Mask) -> None:
+    """The sidebar's sentence under the sidebar's mask, and one link in it."""
+    trace = loading.trace(text, model_id, mask)
+    way = segments(_("How to link"), "link", {name: _(title) for name, title in WAYS.items()}, "hand", bare=True)
+    if way == "parser":
+        found = _parsed(view, trace.text, model_id, mask)
+    else:
+        found = _by_hand(heads_data.maps_of(text, model_id, mask))
+    if found is None:
+        return
+    maps, links, link = found
+    st.markdown(plain(_one_link(view, maps, link)))
+    st.markdown(plain(_its_record(view, link)))
+    from ui.heads_sentence import Shown, draw
+
+    arrows = hits_and_misses(maps.target[:, view.head[0], view.head[1]], [link])
+    with draw(view, Shown(trace.text, maps, tuple(links), tuple(arrows)), marked=(link.asking, link.wanted)):
+        heads_used.used(view, text, model_id, mask, maps, (link,))
+
+
+def _parsed(view: View, text: str, model_id: str, mask: Mask) -> tuple[WordMaps, list[Link], Link] | None:
+    try:
+        parsed = parsing.parse(text)
+    except NoParser as error:
+        st.info(explain(error))
+        return None
+    st.markdown(
+        ":primary[**▲**] "
+        + plain(
+            _(
+                "Parsed automatically, about 1 in 10 wrong. Only relations on which the parser is reliable: "
+                "determiner, possessor, object, adjective, passive auxiliary, preposition. English only."
+            )
+        )
+    )
+    if not parsed.links:
+        st.info(_("The parser found none of these relations here. Link two words by hand."))
+        return None
+    spans: tuple[Span, ...] = parsed.spans
+    maps = heads_data.maps_of(text, model_id, mask, parsed.words, spans)
+    links = [link for link in parsed.links if max(link.asking, link.wanted) < len(maps.words)]
+    from ui.heads_sentence import link_name
+
+    labels = [link_name(link, parsed.words) for link in links]
+    at = next((i for i, link in enumerate(links) if link.relation == view.table.task), 0)
+    options = list(range(len(links)))
+    key = f"heads_parsed_{abs(hash(text))}"
+    number = st.selectbox(_("Link"), options, index=at, format_func=labels.__getitem__, key=key)
+    return maps, links, links[int(number)]
+
+
+def _by_hand(maps: WordMaps) -> tuple[WordMaps, list[Link], Link] | None:
+    n_words = len(maps.words)
+    if n_words < 2:
+        st.info(_("A link needs two words. Type a longer sentence in the sidebar."))
+        return None
+    numbers = list(range(n_words))
+    for name, first in (("heads_asking", min(6, n_words - 1)), ("heads_wanted", min(4, n_words - 2))):
+        if st.session_state.get(name) not in numbers:
+            st.session_state[name] = first
+    labels = [f"{word} ({place})" for place, word in enumerate(maps.words, start=1)]
+    left, middle, right = st.columns(3, gap="small")
+    with left:
+        asking = st.selectbox(_("This word looks"), numbers, format_func=labels.__getitem__, key="heads_asking")
+    with middle:
+        wanted = st.selectbox(_("at this word"), numbers, format_func=labels.__getitem__, key="heads_wanted")
+    with right:
+        names = {name: task_name(name, "dep>head") for name in LINK_NAMES}
+        relation = st.selectbox(_("as"), list(names), format_func=names.__getitem__, key="heads_link_name")
+    if asking == wanted:
+        st.info(_("A word can't be linked with itself. Choose two words."))
+        return None
+    link = Link(int(asking), int(wanted), str(relation))
+    return maps, [link], link
+
+
+def _one_link(view: View, maps: WordMaps, link: Link) -> str:
+    """The arrow, how many heads find it, and whether a fixed offset explains it. No percentages."""
+    asking, wanted = maps.words[link.asking], maps.words[link.wanted]
+    looked = int(maps.target[(link.asking, *view.head)])
+    points_there = pointing(maps, link)
+    if not maps.allowed[link.asking, link.wanted]:
+        return _("“{asking}” can't see “{wanted}” under this mask.").format(asking=asking, wanted=wanted)
+    if looked == link.wanted:
+        said = _("{head} looks from “{asking}” at “{wanted}”.")
+    else:
+        said = _("{head} looks from “{asking}” at “{looked}”, not at “{wanted}”.")
+    said = said.format(head=view.name, asking=asking, wanted=wanted, looked=maps.words[looked] if looked >= 0 else "–")
+    said += " " + _("{k} of {total} heads point there.").format(k=int(points_there.sum()), total=points_there.size)
+    offset = offset_of(link)
+    if offset is None:
+        said += " " + _("No fixed step of up to five words would find it.")
+    else:
+        said += " " + _("{step} finds it too, in this sentence.").format(step=guess(f"{offset:+d}").capitalize())
+    if len(maps.words) > 1:
+        content = float(maps.content()[(*view.head, link.asking)])
+        said += " " + _("The head leaves {weight} of 1 on words here; the rest lies on [CLS] and [SEP].").format(
+            weight=f"{content:.2f}"
+        )
+    return said
+
+
+def _its_record(view: View, link: Link) -> str:
+    """What the head did on a corpus for such links."""
+    table = _table_for(view, link)
+    if table is None:
+        return _("No record of such links on this corpus.")
+    name = task_name(table.task, table.direction)
+    sentence = _("Its record for {task}: {claim}. ({origin})")
+    return sentence.format(task=name, claim=head_claim(table, view.head), origin=origin(view.record))
+
+
+def _table_for(view: View, link: Link) -> Table | None:
+    if link.relation in COREFERENCE:
+        return view.record.table("coref-noun") or view.record.table("coref")
+    return view.record.table(link.relation, "dep>head") if link.relation in RELATIONS else None
