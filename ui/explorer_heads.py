@@ -50,11 +50,12 @@ def _rollout(trace: AttentionTrace, view: View) -> None:
         flow,
         flow > 0,
         trace.tokens,
-        title=_("Rollout through layers 1 to {layer}").format(layer=view.layer + 1),
+        title=f"1–{view.layer + 1}",
         height=ROLLOUT_HEIGHT,
         style=Style(view.colorscale, quantity=_("share of the input token"), text_scale=view.text_scale),
         t=_,
     )
+    left.markdown(f"**{_('Rollout through layers 1 to {layer}').format(layer=view.layer + 1)}**")
     left.plotly_chart(figure, key="rollout_map", config=remarks.CHART)
     right.markdown(
         _(
@@ -79,11 +80,12 @@ def _side_by_side(trace: AttentionTrace, view: View) -> None:
             of.attention[view.layer, view.head],
             of.allowed,
             of.labels,
-            title=_(kind.title),
+            title=view.name,
             height=SIDE_HEIGHT,
             style=explorer_maps.style(reading, view, name),
             t=_,
         )
         with place:
+            st.markdown(f"**{_(kind.title)}**")
             st.plotly_chart(figure, key=f"side_{name}", config=remarks.CHART)
             st.caption(plain(_(kind.leaves_out)))

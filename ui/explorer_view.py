@@ -49,11 +49,6 @@ class View:
         """The head as it is written: 4-2."""
         return f"{self.layer + 1}-{self.head + 1}"
 
-    @property
-    def is_between_words(self) -> bool:
-        """Rows and columns are words rather than pieces of the vocabulary."""
-        return self.level != "pieces"
-
 
 def choice(name: str, options: Sequence[str], default: str) -> str:
     """What the link or an earlier run says about `name`: one of the options, else the default."""
