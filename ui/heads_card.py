@@ -8,7 +8,7 @@ from analysis.intervals import FEWEST_ARCS
 from analysis.records import Table, habits
 from ui import remarks
 from ui.heads_choices import View
-from ui.heads_words import bounds, guess, head_claim, origin, percent, points, task_name
+from ui.heads_words import bounds, guess, head_claim, origin, percent, points, short_name, task_name
 from ui.languages import _, plain
 from viz.heads_figures import Bar, head_bars
 
@@ -76,9 +76,7 @@ def _summary(view: View, tables: list[Table], better: list[Table]) -> str:
 
 
 def _short(table: Table) -> str:
-    if table.direction == "":
-        return task_name(table.task, "")
-    return table.task + (" ↓" if table.direction == "head>dep" else "")
+    return short_name(table.task) + (" ↓" if table.direction == "head>dep" else "")
 
 
 def _bar(view: View, table: Table) -> Bar:

@@ -10,12 +10,14 @@ from analysis.intervals import FEWEST_ARCS
 from analysis.records import CONTROLS, Record, Table, best_heads, parse_head
 from ui import heads_data, remarks
 from ui.heads_choices import View, choose_head, segments
-from ui.heads_words import VARIANTS, bounds, guess, head_claim, origin, percent, points, task_name
+from ui.heads_words import VARIANTS, bounds, guess, head_claim, origin, percent, points, short_name
 from ui.languages import _, plain
 from viz.heads_figures import score_grid
 
 MOST_ROWS = 24
+MOST_HEADS = 8  # columns that fit on a phone
 WAYS = {"heads": "Relations × heads", "controls": "Beside controls", "causal": "Under a causal mask"}
+HEADINGS = {"trained": "trained", "untrained": "untrained", "mask": "[MASK] for words"}
 CLEAR = 0.05  # a gain whose whole interval lies above it: notes/heads.md section 1
 
 
@@ -41,20 +43,25 @@ def _relations(view: View) -> None:
     if not names:
         st.markdown(plain(_("No head beats the guess for any relation here.")))
         return
-    heads = [parse_head(name) for name in names]
     tables = [table for task, way in tasks if (table := record.table(task, way)) is not None]
     tables.sort(key=lambda table: -_gain(table))
     tables = tables[:MOST_ROWS]
+    heads = [parse_head(name) for name in names]
+    if len(heads) > MOST_HEADS and not st.toggle(
+        _("All {n} heads that were chosen for some relation").format(n=len(heads)), key="heads_all_heads"
+    ):
+        serve_most = sorted(heads, key=lambda head: -sum(bool(t.beats[head]) for t in tables))[:MOST_HEADS]
+        heads = sorted(serve_most)
     values = np.array([[(t.gain if view.quantity == "gain" else t.accuracy)[h] for h in heads] for t in tables])
     figure = score_grid(
         values,
         np.array([[t.beats[h] for h in heads] for t in tables]),
-        [task_name(t.task, t.direction) if t.direction == "" else t.task for t in tables],
-        names,
+        [short_name(t.task) for t in tables],
+        [head_name(head) for head in heads],
         [[head_claim(t, h) for h in heads] for t in tables],
         quantity=view.quantity,
         selected=None,
-        corner=_("relation ↓ heads chosen for some relation →"),
+        corner=_("relation ↓ head →"),
         height=90 + 24 * len(tables),
         t=_,
     )
@@ -92,17 +99,15 @@ def _controls(view: View) -> None:
     trained = runs["trained"]
     assert trained is not None
     tasks = _tasks(trained, view.direction)
-    rows: list[dict[str, Any]] = []
+    rows: list[tuple[float, dict[str, Any]]] = []
     for task, way in tasks:
-        row: dict[str, Any] = {_("relation"): task_name(task, way)}
-        for name, record in runs.items():
-            table = record.table(task, way) if record else None
-            row[_(VARIANTS[name])] = _held_out(table)
         table = trained.table(task, way)
         assert table is not None
-        row[_("best guess")] = f"{percent(table.baseline)} ({guess(table.baseline_name)})"
-        row["n"] = table.n
-        rows.append(row)
+        row: dict[str, Any] = {_("relation"): short_name(task), "n": table.n}
+        for name, record in runs.items():
+            row[_(HEADINGS[name])] = _held_out(record.table(task, way) if record else None)
+        row[_("best guess")] = f"{percent(table.baseline)}, {guess(table.baseline_name)}"
+        rows.append((_gain(table), row))
     said = []
     for name, record in runs.items():
         n_clear = sum(_is_clear(record.table(task, way)) for task, way in tasks) if record else 0
@@ -110,7 +115,9 @@ def _controls(view: View) -> None:
     st.markdown(
         plain(_("Tasks whose gain has its whole interval above +5 points — {list}.").format(list="; ".join(said)))
     )
-    st.dataframe(rows, hide_index=True, key="heads_controls")
+    st.dataframe(
+        [row for _gain_of, row in sorted(rows, key=lambda pair: -pair[0])], hide_index=True, key="heads_controls"
+    )
     st.caption(plain(origin(trained)) + " · " + _("Heads chosen on half of the sentences, scored on the other half."))
 
 
@@ -144,21 +151,19 @@ def _causal(view: View) -> None:
         st.markdown(plain(_("Causal runs come with the shipped records only; this corpus was scored here.")))
         return
     rows: list[dict[str, Any]] = []
-    shares = []
     for task, way in _tasks(fair, view.direction):
         one, other = fair.table(task, way), causal.table(task, way)
         if one is None or other is None or one.n != other.n or not one.held_out or not other.held_out:
             continue
         change = other.held_out["accuracy"] - one.held_out["accuracy"]
-        shares.append(change)
         rows.append(
             {
-                _("relation"): task_name(task, way),
+                _("relation"): short_name(task),
                 "n": one.n,
                 _("looks both ways"): _held_out(one),
                 _("causal mask"): _held_out(other),
                 _("change (points)"): points(change),
-                _("best guess"): f"{percent(one.baseline)} ({guess(one.baseline_name)})",
+                _("best guess"): f"{percent(one.baseline)}, {guess(one.baseline_name)}",
             }
         )
     if not rows:

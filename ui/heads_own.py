@@ -14,6 +14,7 @@ from ui.heads_words import RELATIONS, guess, head_claim, origin, task_name
 from ui.languages import _, explain, plain
 
 WAYS = {"hand": "Link two words by hand", "parser": "Parse the sentence"}
+ARCS = {"hand": "your link", "parser": "parsed arc"}
 LINK_NAMES = ("coref", "obj", "nsubj", "det", "amod", "case", "nmod:poss", "aux", "aux:pass", "advmod", "cop", "conj")
 
 
@@ -33,7 +34,8 @@ def own_sentence(view: View, model_id: str, text: str, mask: Mask) -> None:
     from ui.heads_sentence import Shown, draw
 
     arrows = hits_and_misses(maps.target[:, view.head[0], view.head[1]], [link])
-    with draw(view, Shown(trace.text, maps, tuple(links), tuple(arrows)), marked=(link.asking, link.wanted)):
+    drawn = Shown(trace.text, maps, tuple(links), tuple(arrows), ARCS[way])
+    with draw(view, drawn, marked=(link.asking, link.wanted)):
         heads_used.used(view, text, model_id, mask, maps, (link,))
 
 

@@ -11,7 +11,7 @@ from analysis.corpus import Passage, Sentence
 from analysis.one_sentence import Link, WordMaps, hits_and_misses, links_of
 from analysis.records import COREFERENCE
 from model import Mask
-from ui import heads_data, heads_own, heads_used, remarks
+from ui import heads_data, heads_own, heads_used, mask_choice, remarks
 from ui.heads_choices import View, kept, segments
 from ui.heads_words import RELATIONS, clause, task_name
 from ui.languages import _, plain
@@ -21,7 +21,6 @@ from viz.heatmaps import head_heatmap
 
 SOURCES = {"corpus": "From Headwork's corpus", "own": "Your sentence"}
 MOST_LISTED = 60
-NARROW = 1000  # pixels: a strip that needs less is never wider than the page
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,12 +30,14 @@ class Shown:
     Attributes:
         links: the gold ones, asking word → right word.
         arrows: the head's, (asking, where it looks, is right).
+        arcs_are: what the legend calls the arcs: by whom they were drawn.
     """
 
     text: str
     maps: WordMaps
     links: tuple[Link, ...]
     arrows: tuple[tuple[int, int, bool], ...]
+    arcs_are: str = "gold arc"
 
 
 def sentence_tab(view: View, model_id: str, text: str, mask: Mask) -> None:
@@ -69,7 +70,7 @@ def _from_corpus(view: View, model_id: str) -> None:
     shown = _passage(view, example, maps) if isinstance(example, Passage) else _arcs(view, example, maps, everything)
     st.markdown(plain(_result(view, shown, maps)))
     said = _("Arcs by hand or by construction, Headwork's own sentences. Trained weights, mask {mask}.")
-    st.caption(plain(said.format(mask=mask)))
+    st.caption(plain(said.format(mask=mask_choice.name(mask))))
     with draw(view, shown):
         heads_used.used(view, example.text, model_id, mask, maps, shown.links)
 
@@ -120,15 +121,14 @@ def draw(view: View, shown: Shown, marked: Sequence[int] = ()) -> DeltaGenerator
     """Arcs and arrows, then the head's map with the gold cells framed. Returns the place beside the map."""
     words = shown.maps.words
     arcs = [(link.asking, link.wanted, _short(link.relation)) for link in shown.links]
-    figure = arc_figure(words, arcs, shown.arrows, marked=marked, t=_)
+    figure = arc_figure(words, arcs, shown.arrows, name=_(shown.arcs_are), marked=marked, t=_)
     width = sentence_width(words)
     with st.container(key="heads-strip"):
-        st.html(f"<style>.st-key-heads-strip [data-testid=stPlotlyChart] {{ min-width: {width}px; }}</style>")
+        st.html(f"<style>.st-key-heads_arcs {{ min-width: {width}px; }}</style>")
         st.plotly_chart(
             figure,
             key="heads_arcs",
             config=remarks.CHART,
-            width=max(width, NARROW) if width > NARROW else "stretch",
             alt=_sentence_alt(view, shown),
         )
     left, right = st.columns([5, 6], gap="medium")

@@ -51,6 +51,7 @@ COREFERENCE_NAMES = {
     "coref-noun": "pronoun → the noun it stands for",
     "coref": "pronoun → any right mention before it",
 }
+SHORT = {"coref-noun": "pronoun → noun", "coref": "pronoun → any"}
 OFFSETS = {
     "-5": "looking five words back",
     "-4": "looking four words back",
@@ -87,6 +88,11 @@ def task_name(task: str, direction: str) -> str:
     if task in COREFERENCE:
         return _(COREFERENCE_NAMES[task])
     return f"{task}: {clause(task, direction)}"
+
+
+def short_name(task: str) -> str:
+    """A task for an axis or a narrow column."""
+    return _(SHORT[task]) if task in SHORT else task
 
 
 def clause(relation: str, direction: str) -> str:

@@ -32,6 +32,7 @@ def arc_figure(
     arcs: Sequence[tuple[int, int, str]],
     arrows: Sequence[tuple[int, int, bool]],
     *,
+    name: str = "",
     marked: Sequence[int] = (),
     t: Translate = untranslated,
 ) -> go.Figure:
@@ -41,6 +42,7 @@ def arc_figure(
         words: the words as text.
         arcs: (asking word, right word, name of the relation).
         arrows: (asking word, where the head looks, is right).
+        name: of the arcs in the legend; "" = gold arc.
         marked: words written in bold.
         t: translates the figure's own words.
     """
@@ -58,12 +60,12 @@ def arc_figure(
     xs: list[float | None] = []
     ys: list[float | None] = []
     notes: list[dict[str, Any]] = []
-    for (asking, wanted, name), height in zip(arcs, up, strict=True):
+    for (asking, wanted, relation), height in zip(arcs, up, strict=True):
         x, y = _curve(middles[asking], middles[wanted], height)
         xs += [*x.tolist(), None]
         ys += [*(0.75 + y).tolist(), None]
-        notes.append(_note(name, float(x.mean()), 0.75 + height, 12))
-    _line(figure, xs, ys, {"color": GOLD, "width": 2}, t("gold arc"), show=bool(arcs))
+        notes.append(_note(relation, float(x.mean()), 0.75 + height, 12))
+    _line(figure, xs, ys, {"color": GOLD, "width": 2}, name or t("gold arc"), show=bool(arcs))
     for right, colour, sign, said in (
         (True, HIT, "circle", t("head's arrow: right")),
         (False, ACCENT, "x", t("head's arrow: elsewhere")),

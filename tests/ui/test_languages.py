@@ -21,7 +21,14 @@ from viz.export_layout import PRINTED
 
 ROOT = Path(__file__).parents[2]
 ROOMS = ("ui", "pages", "viz", "analysis", "model")
-SPEAKERS = {"_": 1, "t": 1, "_n": 2, "HeadworkError": 1, "NotDownloaded": 1, "NoParser": 1}  # call → how many sentences it takes
+SPEAKERS = {
+    "_": 1,
+    "t": 1,
+    "_n": 2,
+    "HeadworkError": 1,
+    "NotDownloaded": 1,
+    "NoParser": 1,
+}  # call → how many sentences it takes
 
 
 def sentences():
@@ -51,7 +58,7 @@ def sentences():
     for titles in (
         *(words.COREFERENCE_NAMES, words.OFFSETS, words.CORPORA, words.VARIANTS, heads_labour.WAYS, heads_used.OF),
         *(heads_choices.QUANTITIES, heads_corpus.READY, heads_own.WAYS, heads_page.TABS),
-        heads_sentence.SOURCES,
+        *(heads_sentence.SOURCES, words.SHORT, heads_labour.HEADINGS, heads_own.ARCS),
     ):
         yield from ((title, "ui/heads_*.py") for title in titles.values())
     yield heads_card.CAUTION, "ui/heads_card.py"
