@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +17,7 @@ from model import AttentionTrace, HeadworkError, attention_entropy, load
 from model.arrays import write_npz
 from model.catalogue import DEFAULT_MODEL
 from model.masks import parse_mask
+from model.settings import threads
 
 EXIT_OK, EXIT_INPUT, EXIT_MODEL, EXIT_OUTPUT = 0, 2, 3, 4
 
@@ -45,8 +46,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--download", action="store_true", help="fetch the model from the hub if it isn't here yet")
     options = parser.parse_args(arguments)
-    torch.set_num_threads(_threads())
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal that can't show 猫 gets an escape
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
+        torch.set_num_threads(threads())
         mask = parse_mask(options.mask)
     except HeadworkError as error:
         return _fail(error, EXIT_INPUT)
@@ -130,13 +133,6 @@ def summary(trace: AttentionTrace) -> str:
     if trace.tokenized.n_unknown:
         lines.append(f"note    {trace.tokenized.n_unknown} tokens are unknown to this model")
     return "\n".join(lines)
-
-
-def _threads() -> int:
-    try:
-        return max(1, int(os.environ.get("HEADWORK_THREADS", "1")))
-    except ValueError:
-        return 1
 
 
 def _progress(done: int, total: int, name: str) -> None:

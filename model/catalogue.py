@@ -17,7 +17,7 @@ from typing import Literal
 
 from model import hub
 from model.attention import check_heads
-from model.checkpoints import config_from, load_folder, read_config
+from model.checkpoints import config_from, load_folder, read_config, transformer_folder
 from model.errors import HeadworkError, NotDownloaded
 from model.fast_tokens import load_tokenizer
 from model.toy_tokens import ToyTokenizer
@@ -141,7 +141,7 @@ def resolve(model_id: str) -> Entry:
     try:
         entry = _entry(model_id)
     except HeadworkError:
-        if ids is None or model_id.strip().startswith("toy"):
+        if ids is None or model_id.strip().partition(":")[0] == "toy":
             raise
         entry = None  # on a limited server the answer doesn't tell which folders exist
     if ids is None:
@@ -222,6 +222,8 @@ def minilm_folder() -> Path:
 
 
 def _from_folder(entry: Entry, folder: Path, expected_sha256: str | None = None) -> AttentionModel:
+    folder = transformer_folder(folder)
+    config_from(read_config(folder))  # first, since it says best what is wrong with a folder that holds no model
     tokenizer = load_tokenizer(folder)
     checkpoint = load_folder(folder, expected_sha256=expected_sha256)
     if checkpoint.is_decoder:

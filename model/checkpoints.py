@@ -25,6 +25,7 @@ from model.errors import HeadworkError
 from model.transformer import Transformer, TransformerConfig
 
 WEIGHTS, INDEX, CONFIG = "model.safetensors", "model.safetensors.index.json", "config.json"
+MODULES = "modules.json"  # of sentence-transformers
 
 _ACTIVATIONS: dict[str, Activation] = {
     "relu": "relu",
@@ -119,6 +120,19 @@ class _NoInit(TorchFunctionMode):
         if getattr(func, "__module__", None) == "torch.nn.init":
             return args[0] if args else kwargs["tensor"]
         return func(*args, **(kwargs or {}))
+
+
+def transformer_folder(folder: Path) -> Path:
+    """The folder with the Transformer itself, which older sentence-transformers folders keep one level down."""
+    if (folder / CONFIG).is_file() or not (folder / MODULES).is_file():
+        return folder
+    try:
+        modules = json.loads((folder / MODULES).read_text(encoding="utf-8"))
+        paths = [module["path"] for module in modules if module["type"].endswith(".Transformer")]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise HeadworkError("{file} can't be read: {reason}.", file=str(folder / MODULES), reason=str(error)) from error
+    inside = [path for path in paths if isinstance(path, str) and Path(path).name == path]
+    return folder / inside[0] if inside else folder
 
 
 def read_config(folder: Path) -> dict[str, Any]:

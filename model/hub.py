@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from model.checkpoints import CONFIG, INDEX, WEIGHTS
 from model.errors import HeadworkError
 from model.hub_errors import explained
 
 TIMEOUT = 10.0  # seconds without an answer before a request counts as failed
-CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
 _SHARD = re.compile(r"model-\d+-of-\d+\.safetensors")
 # Any one of these makes a tokenizer (model.fast_tokens.load_tokenizer); the first is enough where it is present.
 _TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "sentencepiece.bpe.model", "spiece.model")

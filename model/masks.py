@@ -21,7 +21,8 @@ class Mask:
     """What a query may see, as the conjunction of up to five conditions. Equal masks compare equal and hash alike.
 
     `a & b` allows what both allow. The fields are already in normal form: a narrower window swallows a wider one,
-    a causal mask swallows a prefix.
+    a causal mask swallows a prefix, and a prefix of at most one token is a causal mask. (Masks that happen to allow the
+    same cells for one length only, such as a window wider than the sentence, stay different.)
     """
 
     is_causal: bool = False
@@ -44,6 +45,8 @@ class Mask:
                     value=value,
                     least=least,
                 )
+        if self.prefix_length is not None and self.prefix_length <= 1:  # the first key is no later than any query
+            object.__setattr__(self, "is_causal", True)
         if self.is_causal:  # j ≤ i already implies "j < K or j ≤ i"
             object.__setattr__(self, "prefix_length", None)
 

@@ -34,7 +34,7 @@ def sinusoidal_positions(n_positions: int, d_model: int) -> Tensor:
 
 
 class HashedEmbedding(nn.Module):
-    """A random vector for any 63-bit token id, drawn from (seed, id): a word has the same vector in every sentence.
+    """A random vector for any token id, drawn from (seed, id): a word has the same vector in every sentence.
 
     For a model without a vocabulary. The entries are standard normal, as in nn.Embedding; nothing here is trained.
     """
@@ -49,7 +49,11 @@ class HashedEmbedding(nn.Module):
         return torch.stack([torch.stack([self._vector(token) for token in row]) for row in ids.tolist()])
 
     def _vector(self, token: int) -> Tensor:
-        generator = torch.Generator().manual_seed((self.seed * 0x9E3779B97F4A7C15 + token) % 2**63)
+        # The generator reads 32 bits of its seed, so all 64 are mixed down to them (the finaliser of splitmix64).
+        state = (self.seed * 0x9E3779B97F4A7C15 + token) % 2**64
+        state = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+        state = (state ^ (state >> 27)) * 0x94D049BB133111EB % 2**64
+        generator = torch.Generator().manual_seed((state ^ (state >> 31)) % 2**32)
         return torch.randn(self.d_model, generator=generator)  # (d_model,)
 
 

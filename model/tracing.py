@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from model.errors import HeadworkError
 from model.masks import Mask, parse_mask
 from model.packed import pack
 from model.tokens import Tokenizer, Tokens
@@ -158,14 +159,33 @@ class AttentionModel:
             The tokens, the mask as a boolean (N, N), and everything the Transformer made, with B = 1.
 
         Raises:
-            HeadworkError: empty text, an unknown mask, a mask that doesn't fit the sentence.
+            HeadworkError: empty text, an unknown mask, a mask that doesn't fit the sentence, a gate of another shape.
         """
         mask = parse_mask(mask) if isinstance(mask, str) else mask
         tokens = self.tokenizer.encode(text, limit=self.token_limit, pad_to=mask.padded_length)
+        if self.config.vocab_size and max(tokens.ids) >= self.config.vocab_size:
+            raise HeadworkError(
+                "The tokenizer gives the token {token} the id {id}, but the model has vectors for ids below "
+                "{vocab_size}. Tokenizer and weights don't belong together.",
+                token=tokens.labels[tokens.ids.index(max(tokens.ids))],
+                id=max(tokens.ids),
+                vocab_size=self.config.vocab_size,
+            )
         allowed = mask.allowed(len(tokens.ids), torch.tensor(tokens.is_padding))  # (N, N)
-        factors = None if gate is None else torch.as_tensor(np.asarray(gate, dtype=np.float32))  # (L, h)
+        factors = None if gate is None else self._factors(gate)  # (L, h)
         output = self.transformer(torch.tensor([tokens.ids]), allowed, gate=factors, record=record)
         return tokens, allowed, output
+
+    def _factors(self, gate: Iterable[Iterable[float]] | NDArray[np.float32]) -> torch.Tensor:
+        factors = np.asarray(gate, dtype=np.float32)
+        if factors.shape != (self.n_layers, self.n_heads):
+            raise HeadworkError(
+                "The gate has the shape {found}; this model takes one factor for each of {n_layers} × {n_heads} heads.",
+                found=factors.shape,
+                n_layers=self.n_layers,
+                n_heads=self.n_heads,
+            )
+        return torch.tensor(factors)
 
     def trace(
         self,

@@ -156,6 +156,8 @@ def test_switching_one_head_off_removes_its_slice_of_w_o_and_nothing_else():
     share = steps.head_outputs[:, 1] @ layer.W_o.weight[:, 4:8].T  # head 2's own share of the output
     torch.testing.assert_close(full - without, share)
     assert map_full.equal(map_without)
+    half, _ = layer(x, gate=torch.tensor([1.0, 0.5, 1.0]))
+    torch.testing.assert_close(full - half, share / 2)
 
 
 def test_the_recorded_steps_follow_from_each_other():

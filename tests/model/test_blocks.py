@@ -122,6 +122,16 @@ def test_dropout_acts_in_training_and_is_inert_in_eval():
     first, attention = block(x)
     assert not first.equal(block(x)[0])
     torch.testing.assert_close(attention.sum(-1), torch.ones(1, 2, 4))  # the map itself is never dropped out
+    steps = BlockSteps()
+    block(x, steps=steps)
+    for total, before, sublayer in (
+        (steps.attention_sum, steps.input, steps.attention.output),
+        (steps.ffn_sum, steps.middle, steps.ffn.output),
+    ):
+        added = total - before  # each entry of the sublayer's output is either dropped or doubled
+        is_dropped, is_doubled = added.abs() < 1e-6, (added - 2 * sublayer).abs() < 1e-5
+        assert (is_dropped | is_doubled).all()
+        assert is_dropped.any() and is_doubled.any()
     block.eval()
     assert block(x)[0].equal(block(x)[0])
 
@@ -193,15 +203,19 @@ def test_a_hashed_embedding_gives_a_word_the_same_vector_everywhere():
     assert x[0, 0].equal(x[1, 1])
     assert not x[0, 0].equal(x[0, 1])
     assert not HashedEmbedding(16, seed=4)(torch.tensor([[5]]))[0, 0].equal(x[0, 0])
+    assert not embedding(torch.tensor([[5 + 2**32]]))[0, 0].equal(x[0, 0])  # all 64 bits count
 
 
 def test_embeddings_add_token_position_and_type_then_normalise():
     token = torch.nn.Embedding(10, 6)
-    embeddings = Embeddings(token, 6, 9, n_token_types=2, position_offset=2, norm_eps=1e-5).eval()
+    embeddings = Embeddings(token, 6, 9, n_token_types=2, position_offset=2, norm_eps=1e-5, dropout=0.5)
+    embeddings.eval()
     ids, types = torch.tensor([[1, 2, 3]]), torch.tensor([[0, 1, 1]])
     expected = token.weight[ids[0]] + embeddings.position[2:5] + embeddings.token_type[types[0]]
     torch.testing.assert_close(embeddings(ids, types)[0], embeddings.norm(expected))
     torch.testing.assert_close(embeddings(ids), embeddings(ids, torch.zeros_like(ids)))
+    embeddings.train()
+    assert (embeddings(ids) == 0).any()  # dropout acts in training
     with pytest.raises(HeadworkError, match="8 tokens, but this model has positions for 7"):
         embeddings(torch.zeros(1, 8, dtype=torch.long))
 

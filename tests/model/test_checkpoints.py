@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from model import HeadworkError
-from model.checkpoints import load_folder, read_config
+from model.checkpoints import load_folder, read_config, transformer_folder
 from tests.model.random_checkpoints import save_random
 
 transformers = pytest.importorskip("transformers")
@@ -204,7 +204,32 @@ def test_truncated_weights(folder, keep):
         load_folder(folder)
 
 
-def test_a_sentence_transformers_folder(folder):
-    (folder / "modules.json").write_text("[]")
-    (folder / "1_Pooling").mkdir()
-    assert load_folder(folder).config.d_model == 24
+MODULES = [
+    {"idx": 0, "name": "0", "path": "0_Transformer", "type": "sentence_transformers.models.Transformer"},
+    {"idx": 1, "name": "1", "path": "1_Pooling", "type": "sentence_transformers.models.Pooling"},
+]
+
+
+def test_sentence_transformers_folders_of_both_layouts(folder, tmp_path):
+    (folder / "modules.json").write_text(json.dumps(MODULES))
+    assert transformer_folder(folder) == folder  # the newer layout: the Transformer lies at the top
+    older = tmp_path / "older"
+    older.mkdir()
+    shutil.move(folder, older / "0_Transformer")
+    shutil.move(older / "0_Transformer" / "modules.json", older / "modules.json")
+    assert load_folder(transformer_folder(older)).config.d_model == 24
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[1]", '[{"type": "x.Transformer"}]', "[{}]"])
+def test_a_broken_modules_file(tmp_path, content):
+    (tmp_path / "modules.json").write_text(content)
+    with pytest.raises(HeadworkError):
+        read_config(transformer_folder(tmp_path))
+
+
+def test_a_modules_file_can_not_point_outside_its_folder(folder):
+    outside = folder.parent / "outside"
+    outside.mkdir()
+    modules = [{**MODULES[0], "path": "../copy"}]
+    (outside / "modules.json").write_text(json.dumps(modules))
+    assert transformer_folder(outside) == outside

@@ -108,6 +108,8 @@ def test_any_drawn_matrix_survives_a_link(matrix):
         ("window:3+window:2", "window:2"),
         ("bidirectional+window:5", "window:5"),
         ("prefix:4+prefix:2", "prefix:2"),
+        ("prefix:1", "causal"),
+        ("prefix:0+window:2", "causal+window:2"),
     ],
 )
 def test_spellings(text, canonical):

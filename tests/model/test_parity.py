@@ -27,6 +27,18 @@ def small(kind):
             transformers.BertModel,
         ),
         "bert in a masked LM": lambda: (transformers.BertConfig(**sizes, **wide), transformers.BertForMaskedLM),
+        "bert, another epsilon": lambda: (
+            transformers.BertConfig(**sizes, **wide, layer_norm_eps=0.05),
+            transformers.BertModel,
+        ),
+        "roberta padded with 4": lambda: (
+            transformers.RobertaConfig(**sizes, **wide, pad_token_id=4),
+            transformers.RobertaModel,
+        ),
+        "camembert": lambda: (
+            transformers.CamembertConfig(**sizes, **wide, pad_token_id=1),
+            transformers.CamembertModel,
+        ),
         "roberta": lambda: (transformers.RobertaConfig(**sizes, **wide, pad_token_id=1), transformers.RobertaModel),
         "xlm-roberta": lambda: (
             transformers.XLMRobertaConfig(**sizes, **wide, pad_token_id=1),
@@ -69,7 +81,19 @@ def largest_difference(ours, theirs, ids, is_padding):
 
 @pytest.mark.parametrize("batch_size", [1, 4])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("kind", ["bert", "bert, tanh GELU", "roberta", "xlm-roberta", "distilbert"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "bert",
+        "bert, tanh GELU",
+        "bert, another epsilon",
+        "roberta",
+        "roberta padded with 4",
+        "xlm-roberta",
+        "camembert",
+        "distilbert",
+    ],
+)
 def test_random_checkpoints(tmp_path, kind, dtype, batch_size):
     config, model_class = small(kind)
     theirs = save_random(config, model_class, tmp_path).to(dtype)

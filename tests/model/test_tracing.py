@@ -1,5 +1,6 @@
 """load(…).trace(…): what a notebook gets, and figures known from another implementation (transformers' BertModel)."""
 
+import shutil
 import threading
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 import torch
 
 from model import HeadworkError, Mask, load
+from tests.model.random_checkpoints import save_random
 
 
 @pytest.fixture(scope="module")
@@ -65,15 +67,18 @@ def test_the_check_line_holds_under_every_mask(builtin, mask):
     assert check.n_empty_rows == 0
 
 
-def test_the_check_can_fail(builtin):
-    trace = builtin.trace("The cat sat.", "causal")
-    broken = trace.attention.copy()
-    broken[0, 0, 0, 0] = 0.5
-    broken[1, 1, 0, 3] = 1e-9
-    object.__setattr__(trace, "attention", broken)
-    check = trace.check()
-    assert check.max_row_error == pytest.approx(0.5)
-    assert not check.masked_is_zero
+@pytest.mark.parametrize(("layer", "head"), [(0, 0), (5, 11), (2, 7)])
+def test_the_check_can_fail_anywhere(builtin, layer, head):
+    def check(place, value):
+        trace = builtin.trace("The cat sat.", "causal")
+        broken = trace.attention.copy()
+        broken[(layer, head, *place)] = value
+        object.__setattr__(trace, "attention", broken)
+        return trace.check()
+
+    assert check((0, 0), 0.5).max_row_error == pytest.approx(0.5)
+    assert not check((0, 3), 1e-9).masked_is_zero
+    assert check((0, 0), 0.5).masked_is_zero
 
 
 def test_rows_that_see_nothing_are_counted(builtin):
@@ -98,6 +103,44 @@ def test_a_head_that_is_off_changes_later_layers_only(builtin):
     full, gated = builtin.trace("The cat sat."), builtin.trace("The cat sat.", gate=gate)
     assert (gated.attention[:3] == full.attention[:3]).all()
     assert np.abs(gated.attention[3:] - full.attention[3:]).max() > 1e-4
+
+
+@pytest.mark.parametrize("shape", [(7, 12), (3, 12), (6, 11), (12,), ()])
+def test_a_gate_of_another_shape_is_refused(builtin, shape):
+    with pytest.raises(HeadworkError, match="6 × 12 heads"):
+        builtin.trace("The cat sat.", gate=np.ones(shape))
+
+
+def test_a_tokenizer_that_knows_more_than_the_model_is_refused_when_it_matters(minilm_folder, tmp_path):
+    transformers = pytest.importorskip("transformers")
+    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
+    config = transformers.BertConfig(vocab_size=2000, max_position_embeddings=30, **sizes)
+    save_random(config, transformers.BertModel, tmp_path)
+    shutil.copy(minilm_folder / "tokenizer.json", tmp_path)
+    model = load(str(tmp_path))
+    assert model.trace("the").n_tokens == 3  # "the" is 1996
+    with pytest.raises(HeadworkError, match=r"cat the id 4937, .* below 2000"):
+        model.trace("the cat")
+
+
+def test_the_models_own_limit_counts_where_it_is_lower(minilm_folder, tmp_path):
+    transformers = pytest.importorskip("transformers")
+    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
+    save_random(transformers.BertConfig(max_position_embeddings=30, **sizes), transformers.BertModel, tmp_path)
+    shutil.copy(minilm_folder / "tokenizer.json", tmp_path)
+    model = load(str(tmp_path))
+    trace = model.trace("word " * 100)
+    assert model.token_limit == trace.n_tokens == 30
+    assert trace.tokenized.n_cut == 72
+
+
+def test_the_seed_of_a_toy_does_not_reach_torchs_own_generator():
+    def state_after(seed):
+        torch.manual_seed(5)
+        load(f"toy:seed={seed}").trace("one two")
+        return torch.get_rng_state()
+
+    assert state_after(1).equal(state_after(2))
 
 
 def test_run_hands_out_every_step_of_the_same_forward(builtin):

@@ -116,6 +116,13 @@ def test_recording_does_not_change_the_maps_and_the_steps_are_the_forwards_own(t
         torch.testing.assert_close(torch.softmax(steps.attention.masked_scores, -1), steps.attention.attention)
 
 
+def test_the_final_norm_acts_on_the_last_blocks_output(tiny):
+    output = tiny(random_ids(5), record="hidden")
+    last = output.hidden_states[-1]
+    torch.testing.assert_close(output.hidden, last if tiny.final_norm is None else tiny.final_norm(last))
+    assert output.hidden.equal(last) is (tiny.final_norm is None)
+
+
 def test_with_and_without_gradients_give_the_same_maps(tiny):
     ids = random_ids(6)
     with_gradients = tiny(ids)

@@ -1,0 +1,57 @@
+"""What an operator sets through the environment, read in one place. A value that makes no sense is told, not guessed."""
+
+from __future__ import annotations
+
+import os
+
+from model.errors import HeadworkError
+
+THREADS_VARIABLE = "HEADWORK_THREADS"
+CACHE_VARIABLE = "HEADWORK_CACHE_MB"
+MOST_THREADS = 1024
+CACHE_MB = 256.0  # BERT-base at 512 tokens takes 151 MB, an example sentence with the built-in model 0.04 MB
+MOST_CACHE_MB = 1e9
+
+
+def threads() -> int:
+    """Torch threads for one forward, from HEADWORK_THREADS; 1 where it is not set or empty.
+
+    Raises:
+        HeadworkError: it is set to anything but a whole number from 1 on.
+    """
+    value = os.environ.get(THREADS_VARIABLE, "").strip()
+    if not value:
+        return 1
+    if value.isascii() and value.isdigit() and 1 <= int(value[:9]) <= MOST_THREADS:
+        return int(value)
+    raise HeadworkError(
+        "{variable} is {value}, but it takes a whole number from 1 to {most}, for example 2. Leave it out for 1.",
+        variable=THREADS_VARIABLE,
+        value=_shown(value),
+        most=MOST_THREADS,
+    )
+
+
+def cache_bytes() -> int:
+    """Bytes of maps that the app keeps, from HEADWORK_CACHE_MB in megabytes (10⁶ bytes); 0 keeps none.
+
+    Raises:
+        HeadworkError: it is set to anything but a number from 0 on.
+    """
+    value = os.environ.get(CACHE_VARIABLE, "").strip()
+    try:
+        megabytes = float(value) if value else CACHE_MB
+    except ValueError:
+        megabytes = -1.0
+    if 0 <= megabytes <= MOST_CACHE_MB:  # false for "nan" too
+        return int(megabytes * 1e6)
+    raise HeadworkError(
+        "{variable} is {value}, but it takes a number of megabytes without a unit, for example {example}.",
+        variable=CACHE_VARIABLE,
+        value=_shown(value),
+        example=f"{CACHE_MB:.0f}",
+    )
+
+
+def _shown(value: str) -> str:
+    return repr(value if len(value) <= 60 else value[:59] + "…")
