@@ -26,11 +26,11 @@ from benchmarks.measure import (
     describe_machine,
     interleave,
     markdown_table,
-    minilm_folder,
     peak_over_present,
     ratios,
 )
 from benchmarks.products import Products, ProductWeights
+from model.catalogue import minilm_folder
 from model.checkpoints import load_folder
 from model.masks import Mask
 from model.packed import pack

