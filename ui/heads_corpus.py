@@ -119,12 +119,14 @@ def _score(model_id: str, name: str, corpus: Corpus) -> None:
         st.error(_("There is no arc and no pronoun with a choice in these sentences, so nothing can be scored."))
         return
     heads_data.keep(model_id, name, record)
-    has_arcs = bool(record["dependencies"])
-    st.session_state["heads_corpus"] = name
-    if not has_arcs:
-        st.session_state["heads_relation"] = "coref"
-    elif not any(each["relation"] == st.session_state.get("heads_relation") for each in record["dependencies"]):
-        st.session_state["heads_relation"] = record["dependencies"][0]["relation"]
+    relations = [each["relation"] for each in record["dependencies"]]
+    task = st.session_state.get("heads_relation")
+    if not relations:
+        task = "coref"
+    elif task not in relations:
+        task = relations[0]
+    # Widgets that are drawn already can't be set: the next run does it before it draws them.
+    st.session_state["heads_wanted"] = {"heads_corpus": name, "heads_relation": task, "heads_run": "trained"}
     st.rerun()
 
 

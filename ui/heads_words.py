@@ -186,7 +186,10 @@ def origin(record: Record) -> str:
         _("{n} sentences").format(n=n_sentences) if n_sentences else "",
         _("{n} passages with a pronoun").format(n=n_passages) if n_passages else "",
     ]
-    parts = [_(about["model"]["label"]), corpus_name(record), ", ".join(each for each in counted if each)]
+    label, variant = str(about["model"]["label"]).partition(", untrained")[0], about.get("variant", "trained")
+    parts = [_(label), corpus_name(record), ", ".join(each for each in counted if each)]
+    if variant != "trained":
+        parts.insert(1, _(VARIANTS[variant]))
     if about.get("date"):
         parts.append(_("measured {date}").format(date=about["date"]))
     return " · ".join(parts)

@@ -1,4 +1,4 @@
-"""The page of heads: every control, what is claimed on screen, links, one's own sentence and corpus, and broken input."""
+"""The page of heads: every control, every claim on screen, links, one's own sentence and corpus, broken input."""
 
 import base64
 import json
@@ -10,6 +10,7 @@ from analysis.parsing import NoParser, is_there
 from analysis.records import shipped
 from ui import heads_corpus, heads_data, heads_own
 
+SHARED = ("text", "model", "mask", "lang")
 OBJ = "3-1: 75 % [71, 79] of 596 objects; looking two words back gets 38 %"
 
 
@@ -18,8 +19,10 @@ def heads(app):
     """Opens the page with a link."""
 
     def open_with(**link: str):
-        app.open(**link)
+        app.open(**{name: value for name, value in link.items() if name in SHARED})
         app.test.switch_page("pages/heads.py")
+        for name, value in link.items():  # the page that AppTest opens first has a view of its own
+            app.test.query_params[name] = value
         return app.run()
 
     return open_with
@@ -62,3 +65,289 @@ def test_gain_shows_what_is_left_over_the_guess(heads):
     table = shipped("ud").table("obj", "dep>head")
     np.testing.assert_allclose(coloured[2, 0], table.accuracy[2, 0] - table.baseline, atol=1e-6)
     assert app.link["show"] == "gain"
+
+
+def test_coreference_opens_on_gum_where_4_2_finds_nouns_and_names_the_other_corpora(heads):
+    app = heads(relation="coref-noun")
+    assert app.value("heads_corpus") == "gum" and app.value("heads_at") == "4-2"
+    assert "Head 4-2 gets 81 % [74, 88] of 247 pronouns; the nearest subject gets 53 %" in app.words
+    assert "Guesses: the nearest mention 25 %" in app.words and "asked from other words" in app.words
+    assert "4-2 elsewhere — GAP: 73 % of 300, best 4-2; Headwork's own sentences: 67 % of 131, best 2-4." in app.words
+    app.pick("heads_corpus", "own")
+    assert app.value("heads_at") == "2-4" and "Head 2-4 gets 88 %" in app.words
+
+
+def test_another_relation_opens_on_its_own_best_head_and_the_link_says_all(heads):
+    app = heads().pick("heads_relation", "det").pick("heads_corpus", "own").pick("heads_direction", "head>dep")
+    app.pick("heads_at", "2-9")
+    link = app.link
+    assert (link["relation"], link["corpus"], link["direction"], link["at"]) == ("det", "own", "head>dep", "2-9")
+    assert "◆ 2-9:" in app.words or any("◆ 2-9" in each for each in claims(app))
+
+
+def test_a_link_restores_the_view(heads):
+    app = heads(relation="nsubj", corpus="own", at="3-9", show="gain", view="card", run="trained")
+    assert [app.value(f"heads_{name}") for name in ("relation", "corpus", "at", "show")] == [
+        "nsubj",
+        "own",
+        "3-9",
+        "gain",
+    ]
+    assert "What else it does" in app.words
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        {"relation": "nonsense", "corpus": "gap", "at": "9-99", "run": "x", "show": "y", "view": "z"},
+        {"relation": "obj", "corpus": "gap", "direction": "sideways"},
+        {"relation": "coref", "corpus": "ud", "at": "0-0"},
+        {"relation": "<b>", "sentence": "none", "source": "?", "labour": "?"},
+    ],
+)
+def test_wrong_values_in_the_link_fall_back_quietly(heads, link):
+    app = heads(**link)
+    assert not app.errors and app.figures()
+
+
+def test_a_claim_chooses_its_head_and_so_does_a_cell(heads):
+    app = heads()
+    button = next(each for each in app.test.button if each.key == "heads_pick_4-9")
+    button.click()
+    app.run()
+    assert app.value("heads_at") == "4-9" and app.link["at"] == "4-9"
+    (box,) = app.figures()[0]["layout"]["shapes"]
+    assert (box["x0"], box["y0"]) == (7.5, 2.5)
+
+
+@pytest.mark.parametrize(("run", "says"), [("untrained", "random weights"), ("mask", "only positions are left")])
+def test_controls_at_a_switch_reach_little_and_are_named(heads, run, says):
+    app = heads().pick("heads_run", run)
+    assert says in app.words and "Trained, with words, the best reaches 75 %." in app.words
+    coloured, _grey = grid(app)
+    assert np.isnan(coloured).sum() >= 70
+
+
+def test_the_causal_run_is_compared_with_the_fair_one(heads):
+    app = heads(labour="causal")
+    assert "fair comparison asks the same arcs" in app.words and "trained without a causal mask" in app.words
+    (table,) = (frame.value for frame in app.test.dataframe)
+    row = table[table["relation"] == "obj"].iloc[0]
+    assert row["n"] == 560 and row["looks both ways"].startswith("3-1: 80 %") and row["change (points)"] == "−16"
+
+
+def test_beside_controls_the_trained_model_stands_alone(heads):
+    app = heads(labour="controls")
+    assert "trained, looks both ways: 13 of 31; control: untrained weights: 0 of 31" in app.words
+    (table,) = (frame.value for frame in app.test.dataframe)
+    assert {"trained", "untrained", "[MASK] for words", "best guess", "n"} < set(table.columns)
+
+
+def test_division_of_labour_shows_that_one_head_serves_several_relations(heads):
+    app = heads()
+    assert "One head serves several: 3-9 beats the guess for" in app.words
+    figure = app.figures()[1]
+    assert "3-9" in figure["layout"]["xaxis"]["ticktext"] and len(figure["layout"]["xaxis"]["ticktext"]) == 8
+    app.pick("heads_all_heads", True)
+    assert len(app.figures()[1]["layout"]["xaxis"]["ticktext"]) > 8
+
+
+def test_a_head_card_says_what_else_the_head_does(heads):
+    words = heads(view="card").words
+    for said in (
+        "3-1 beats the guess for 5 of",
+        "66 % of its arrows join words that no arc links.",
+        "only 3.7 % are obj: object → verb",
+        "rests on [CLS]",
+        "Nearest heads:",
+        "A head is not a fixed label",
+        "High weight is not proof of use",
+    ):
+        assert said in words
+
+
+def test_a_head_without_a_role_is_told_so(heads):
+    assert "No clear role: 6-12 beats the guess for none" in heads(view="card", at="6-12").words or (
+        "beats the guess for" in heads(view="card", at="6-12").words
+    )
+
+
+def test_a_sentence_of_the_corpus_has_gold_arcs_arrows_and_framed_cells(heads):
+    app = heads(view="sentence")
+    _grid, arcs, map_ = app.figures()
+    names = [trace.get("name") for trace in arcs["data"]]
+    assert "gold arc" in names and "head's arrow: right" in names
+    assert len(map_["layout"]["shapes"]) == 2  # two objects in the first sentence
+    assert "3-1 gets 2 of 2 right here." in app.words and "of 72 heads" in app.words
+    app.pick("heads_all", True)
+    assert len(app.figures()[2]["layout"]["shapes"]) > 2
+
+
+def test_another_sentence_and_another_head_change_the_arrows(heads):
+    app = heads(view="sentence")
+    before = app.figures()[1]
+    app.pick("heads_at", "6-12")
+    assert app.figures()[1] != before
+    app.pick("heads_sentence", heads_data.sentences_with("obj")[5].id)
+    assert "here." in app.words
+
+
+def test_a_pronoun_is_shown_with_what_it_refers_to(heads):
+    app = heads(view="sentence", relation="coref-noun", corpus="own")
+    notes = [note["text"] for note in app.figures()[1]["layout"]["annotations"]]
+    assert "refers to" in notes and "2-4 gets 1 of 1 right here." in app.words
+
+
+def test_ones_own_link_by_hand_gets_no_percentage_of_its_own(heads):
+    app = heads(view="sentence", source="own", relation="coref-noun")
+    assert "4-2 looks from “they” at “students”." in app.words
+    assert "heads point there." in app.words and "Looking two words back finds it too" in app.words
+    assert "Its record for pronoun → the noun it stands for: 4-2: 81 % [74, 88] of 247 pronouns" in app.words
+    app.pick("heads_asking", 0)
+    assert "not at “students”" in app.words or "at “students”" in app.words
+    app.pick("heads_wanted", 0)
+    assert any("with itself" in info.value for info in app.test.info)
+
+
+@pytest.mark.skipif(not is_there(), reason="the parser is not installed")
+def test_ones_own_sentence_parsed_is_marked_as_such(heads):
+    app = heads(view="sentence", source="own", link="parser")
+    assert "Parsed automatically, about 1 in 10 wrong." in app.words
+    assert "3-1 looks from “students” at “praised”." in app.words
+    assert "parsed arc" in [trace.get("name") for trace in app.figures()[1]["data"]]
+
+
+def test_without_the_parser_the_page_says_how_to_add_it_and_links_by_hand_work(heads, monkeypatch):
+    def absent(text):
+        raise NoParser("The parser isn't installed. Add it with: {command}", command="pip install spacy")
+
+    monkeypatch.setattr(heads_own.parsing, "parse", absent)
+    app = heads(view="sentence", source="own", link="parser")
+    assert any("pip install spacy" in info.value for info in app.test.info)
+    app.pick("heads_link", "hand")
+    assert "heads point there." in app.words
+
+
+@pytest.mark.parametrize("text", ["one", "x" * 300, "<b>bold</b> **x**", "你好，世界。"])
+def test_any_sentence_of_ones_own(heads, text):
+    app = heads(view="sentence", source="own", text=text)
+    assert not app.errors
+
+
+def test_switching_heads_off_sets_looking_against_being_used(heads):
+    app = heads(view="sentence").pick("heads_used", True)
+    points = app.figures()[3]["data"][0]
+    assert len(points["customdata"]) == 72
+    assert "3-1 gives 0.70" in app.words and "of 72 heads); without it “Peter” moves by" in app.words
+    one = app.figures()[3]["data"][0]["y"]
+    app.pick("heads_moves", "sentence")
+    assert app.figures()[3]["data"][0]["y"] != one and "the sentence moves by" in app.words
+    app.pick("heads_used_word", 0)
+    assert "largest weight from “Anna” to another word" in app.figures()[3]["layout"]["xaxis"]["title"]["text"]
+
+
+class Upload:
+    def __init__(self, name, content):
+        self.name, self.content = name, content
+
+    def getvalue(self):
+        return self.content
+
+
+CONLLU = "\n".join(
+    "1\tThe\t_\tDET\t_\t_\t2\tdet\t_\t_\n2\tdog\t_\tNOUN\t_\t_\t3\tnsubj\t_\t_\n3\tbarked\t_\tVERB\t_\t_\t0\troot\t_\t_\n"
+    for _ in range(40)
+)
+
+
+@pytest.fixture
+def upload(heads, monkeypatch):
+    """The page with a file in its uploader."""
+
+    def with_file(name, content):
+        monkeypatch.setattr(heads_corpus.st, "file_uploader", lambda *args, **kwargs: Upload(name, content))
+        return heads(view="corpus")
+
+    return with_file
+
+
+def press(app, key):
+    app.test.get_by_key(key).click()
+    return app.run()
+
+
+def test_a_corpus_of_ones_own_is_scored_shown_and_can_be_taken_away(upload):
+    app = press(upload("mine.conllu", CONLLU.encode()), "heads_score")
+    assert app.value("heads_corpus") == "mine.conllu" and app.value("heads_relation") in ("det", "nsubj")
+    assert "of 40 " in app.words and "MiniLM-L6 (built in) · mine.conllu · 40 sentences" in app.words
+    record = app.test.session_state["heads_fresh"]["minilm", "mine.conllu"]
+    assert {each["relation"] for each in record.raw["dependencies"]} == {"det", "nsubj"}
+    assert json.loads(heads_corpus.as_lines(dict(record.raw)))["provenance"]["corpus"] == "mine.conllu"
+    assert any("mine.conllu" in button.proto.label for button in app.test.get("download_button"))
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("broken.conllu", b"1\tThe\n\n2\tdog\n"),
+        ("broken.jsonl", b'{"words": ["a"], \n[1]\n{"words": [], "heads": [], "deprels": []}'),
+        ("not-utf8.conllu", b"\xff\xfe\x00"),
+        ("picture.json", bytes(range(256))),
+    ],
+)
+def test_broken_files_are_told_line_by_line_and_nothing_is_scored(upload, name, content):
+    app = upload(name, content)
+    assert app.test.get_by_key("heads_score").disabled
+    assert any("left out" in warning.value for warning in app.test.warning)
+    assert f"{name}, line 1" in app.test.code[0].value
+
+
+def test_an_empty_file_and_one_with_too_many_sentences_cant_be_scored(upload):
+    assert upload("empty.conllu", b"").test.get_by_key("heads_score").disabled
+
+
+def test_too_many_sentences_are_sent_to_the_command_line(upload, monkeypatch):
+    monkeypatch.setattr(heads_corpus, "MOST_SENTENCES", 10)
+    app = upload("mine.conllu", CONLLU.encode())
+    assert app.test.get_by_key("heads_score").disabled
+    assert any("python -m analysis" in error.replace("\\", "") for error in app.errors)
+
+
+def test_sentences_without_a_choice_give_an_error_and_no_record(upload):
+    app = press(upload("one.jsonl", b'{"words": ["Stop"], "heads": [-1], "deprels": ["root"]}'), "heads_score")
+    assert any("nothing can be scored" in error for error in app.errors)
+    assert not app.test.session_state["heads_fresh"]
+
+
+def test_a_stopped_run_keeps_nothing(upload, monkeypatch):
+    """Stop reruns the script; Streamlit ends the run from inside the progress bar, as this does."""
+    from streamlit.runtime.scriptrunner_utils.exceptions import StopException
+
+    seen = []
+
+    def stopped(model, corpus, progress):
+        progress(0, 40)
+        seen.append("started")
+        raise StopException
+
+    monkeypatch.setattr(heads_corpus, "score", stopped)
+    app = press(upload("mine.conllu", CONLLU.encode()), "heads_score")
+    assert seen == ["started"] and not app.test.session_state["heads_fresh"]
+    app.run()
+    assert app.value("heads_corpus") == "ud"
+
+
+def test_a_model_without_scores_offers_to_score_it(heads):
+    app = heads(model="toy")
+    assert any("has no scores yet" in info.value for info in app.test.info)
+    app.pick("heads_upload_source", "zh")
+    assert "73 sentences with arcs, 44 passages" in app.words
+    app = press(app, "heads_score")
+    assert "Headwork's Chinese sentences" in app.words and app.figures()
+    assert not app.errors
+
+
+def test_everything_in_chinese(heads):
+    for view in ("labour", "sentence", "card", "corpus"):
+        app = heads(lang="zh", view=view)
+        assert "宾语 → 动词" in app.words and "往前看两个词得 38 %" in app.words
