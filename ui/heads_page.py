@@ -43,9 +43,11 @@ def show(model_id: str, text: str, mask: Mask) -> None:
 def _tabs(view: heads_choices.View, model_id: str, text: str, mask: Mask) -> None:
     """Only the open tab is computed; which one it is stands in the link."""
     titles = {name: _(title) for name, title in TABS.items()}
-    first = heads_choices.kept("view", list(TABS), "labour")
-    lang = st.session_state.get("lang", "en")
-    places = st.tabs(list(titles.values()), default=titles[first], key=f"heads_tabs_{lang}", on_change="rerun")
+    now = heads_choices.kept("view", list(TABS), "labour")
+    key = f"heads_tabs_{st.session_state.get('lang', 'en')}"  # Streamlit remembers labels: a language has its own
+    # Another default would make it another widget, which forgets the click: it stays what it was at first.
+    first = st.session_state.setdefault(f"first_{key}", now)
+    places = st.tabs(list(titles.values()), default=titles[first], key=key, on_change="rerun")
     opened = next((name for name, place in zip(titles, places, strict=True) if place.open), "labour")
     st.session_state["heads_view"] = opened
     links.write("view", opened, "labour")
