@@ -5,14 +5,15 @@ import streamlit as st
 
 from analysis.dependencies import OFFSETS
 from analysis.intervals import FEWEST_ARCS
-from analysis.records import Table, habits
-from ui import remarks
+from analysis.records import Record, Table, habits
+from ui import heads_data, remarks
 from ui.heads_choices import View
-from ui.heads_words import bounds, guess, head_claim, origin, percent, points, short_name, task_name
+from ui.heads_words import bounds, corpus_name, guess, head_claim, origin, percent, points, short_name, task_name
 from ui.languages import _, plain
 from viz.heads_figures import Bar, head_bars
 
 MOST_BARS = 10
+MOST_ELSEWHERE = 4
 CAUTION = (
     "A head is not a fixed label: it is a habit, measured on this corpus, and may differ on yours. High weight is not "
     "proof of use: most single heads can be switched off at little cost (Michel et al. 2019; Kovaleva et al. 2019). "
@@ -47,17 +48,41 @@ def card_tab(view: View) -> None:
         st.markdown(f"**{plain(_('What else it does'))}**")
         for line in _else(view, tables):
             st.markdown(f"- {plain(line)}")
+        for line in _elsewhere(view):
+            st.markdown(f"- {plain(line)}")
         st.markdown(f":primary[**▲**] {plain(_(CAUTION))}")
 
 
 def _tables(view: View) -> list[Table]:
+    return _by_gain(view.record, view.head)
+
+
+def _by_gain(record: Record, head: tuple[int, int]) -> list[Table]:
     """All tasks with enough arcs, the largest gain of this head first."""
     found = [
         table
-        for task, direction in view.record.tasks(fewest=FEWEST_ARCS)
-        if (table := view.record.table(task, direction)) is not None
+        for task, direction in record.tasks(fewest=FEWEST_ARCS)
+        if (table := record.table(task, direction)) is not None
     ]
-    return sorted(found, key=lambda table: -float(table.gain[view.head]))
+    return sorted(found, key=lambda table: -float(table.gain[head]))
+
+
+def _elsewhere(view: View) -> list[str]:
+    """What the head is best at on the other corpora, in the same run."""
+    model_id = str(view.record.provenance["model"]["id"])
+    says = []
+    for corpus in heads_data.corpora(model_id):
+        record = heads_data.record(model_id, corpus, view.variant)
+        if record is None or corpus == view.corpus:
+            continue
+        better = [table for table in _by_gain(record, view.head) if table.beats[view.head]][:MOST_ELSEWHERE]
+        listed = ", ".join(
+            f"{_short(table)} {percent(float(table.accuracy[view.head]))} ({points(float(table.gain[view.head]))})"
+            for table in better
+        )
+        said = _("{corpus}: {list}.") if better else _("{corpus}: better than the guess at nothing.")
+        says.append(said.format(corpus=corpus_name(record), list=listed))
+    return says
 
 
 def _summary(view: View, tables: list[Table], better: list[Table]) -> str:

@@ -97,7 +97,7 @@ def segments(
 def read_controls(model_id: str) -> View:
     """Draws the row of controls and says what they say."""
     with st.container(horizontal=True, key="heads-controls", gap="small"):
-        task_place, corpus_place, run_place = st.container(width=420), st.container(width=205), st.container(width=245)
+        task_place, corpus_place, run_place = st.container(width=400), st.container(width=230), st.container(width=245)
     task = kept("relation", _all_tasks(model_id), FIRST_TASK)
     with corpus_place:
         corpus = _corpus(model_id, task)

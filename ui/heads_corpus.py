@@ -126,7 +126,7 @@ def _score(model_id: str, name: str, corpus: Corpus) -> None:
     elif task not in relations:
         task = relations[0]
     # Widgets that are drawn already can't be set: the next run does it before it draws them.
-    st.session_state["heads_wanted"] = {"heads_corpus": name, "heads_relation": task, "heads_run": "trained"}
+    st.session_state["heads_next"] = {"heads_corpus": name, "heads_relation": task, "heads_run": "trained"}
     st.rerun()
 
 

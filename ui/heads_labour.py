@@ -10,6 +10,7 @@ from analysis.intervals import FEWEST_ARCS
 from analysis.records import CONTROLS, Record, Table, best_heads, parse_head
 from ui import heads_data, remarks
 from ui.heads_choices import View, choose_head, segments
+from ui.heads_main import unit
 from ui.heads_words import VARIANTS, bounds, guess, head_claim, origin, percent, points, short_name
 from ui.languages import _, plain
 from viz.heads_figures import score_grid
@@ -73,7 +74,8 @@ def _relations(view: View) -> None:
         selection_mode="points",
         alt=_("Relations are rows, heads are columns. Grey cells don't beat the guess."),
     )
-    st.caption(plain(origin(record)) + " · " + _("In per cent. Grey: no better than the guess. From 30 arcs on."))
+    said = _("Grey: no better than the guess.") + " " + _("Relations from 30 arcs on.")
+    st.caption(f"{plain(origin(record))} · {unit(view)} {said}")
     st.markdown(plain(_busiest(tables, heads)))
 
 

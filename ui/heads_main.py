@@ -91,9 +91,19 @@ def picture(view: View) -> None:
             selection_mode="points",
             alt=_("Scores of all heads: layers are rows, heads are columns. Grey cells don't beat the guess."),
         )
-        st.caption(_("In per cent. Grey: no better than the guess. Click a cell to choose the head."))
+        st.caption(f"{unit(view)} {meaning(table)} " + _("Click a cell to choose the head."))
     with right, st.container(key="heads-list", gap="xsmall"):
         _claims(view)
+
+
+def unit(view: View) -> str:
+    """What the numbers in cells are."""
+    return _("In points over the guess.") if view.quantity == "gain" else _("In per cent.")
+
+
+def meaning(table: Table) -> str:
+    """What a cell without colour means."""
+    return _("Hollow: fewer than 30 arcs.") if table.is_thin else _("Grey: no better than the guess.")
 
 
 def _claims(view: View) -> None:

@@ -28,7 +28,7 @@ def show(model_id: str, text: str, mask: Mask) -> None:
         text: the sidebar's sentence.
         mask: the sidebar's.
     """
-    for key, value in st.session_state.pop("heads_wanted", {}).items():
+    for key, value in st.session_state.pop("heads_next", {}).items():
         st.session_state[key] = value
     if not heads_data.corpora(model_id):
         label = load_model(model_id).label

@@ -163,7 +163,7 @@ def head_bars(bars: Sequence[Bar], *, t: Translate = untranslated) -> go.Figure:
     """One head's accuracy for each task, the first on top."""
     figure = go.Figure(
         layout={
-            **layout("", height=60 + 34 * max(len(bars), 1), top=30),
+            **layout("", height=80 + 34 * max(len(bars), 1), top=50),
             "dragmode": False,
             "bargap": 0.35,
             "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "font": {"size": 13, "color": TEXT}},
@@ -288,7 +288,7 @@ def outline(figure: go.Figure, cells: Sequence[tuple[int, int]]) -> None:
 
 
 def _bar(quantity: Quantity, limit: float, t: Translate) -> dict[str, Any]:
-    title = t("gain over position") if quantity == "gain" else t("accuracy")
+    title = t("gain") if quantity == "gain" else t("accuracy")
     ends = [-limit, 0, limit] if quantity == "gain" else [0, 0.5, 1]
     words = [f"−{limit:.0%}", title, f"+{limit:.0%}"] if quantity == "gain" else ["0 %", title, "100 %"]
     return {
@@ -303,6 +303,7 @@ def _bar(quantity: Quantity, limit: float, t: Translate) -> dict[str, Any]:
         "outlinewidth": 0,
         "tickvals": ends,
         "ticktext": words,
+        "tickangle": 0,
         "tickfont": {"size": 12, "color": TEXT},
     }
 
