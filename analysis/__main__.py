@@ -23,6 +23,7 @@ from analysis.scoring import WRITINGS, Run, score
 from model import HeadworkError, load
 from model.catalogue import DEFAULT_MODEL
 from model.masks import parse_mask
+from model.settings import threads
 
 EXIT_OK, EXIT_INPUT, EXIT_MODEL, EXIT_OUTPUT = 0, 2, 3, 4
 EXIT_STOPPED = 130  # as a shell reports Ctrl-C
@@ -40,8 +41,8 @@ exit     0 done; 2 a file, the mask or an option is wrong; 3 the model can't be 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line. Returns the exit code."""
     options = _parser().parse_args(arguments)
-    torch.set_num_threads(_threads())
     try:
+        torch.set_num_threads(threads())
         mask = parse_mask(options.mask)
         restrict = None if options.restrict is None else parse_mask(options.restrict)
         corpus = read_corpus(options.files)
@@ -209,13 +210,6 @@ def _write(path: Path, text: str) -> None:
     beside = path.with_name(path.name + ".part")
     beside.write_text(text, encoding="utf-8")
     os.replace(beside, path)
-
-
-def _threads() -> int:
-    try:
-        return max(1, int(os.environ.get("HEADWORK_THREADS", "1")))
-    except ValueError:
-        return 1
 
 
 def _fail(message: object, code: int) -> int:

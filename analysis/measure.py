@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from analysis.scoring import score
 from analysis.similarity import head_similarity
 from analysis.words import by_pieces
 from model import AttentionModel, load
+from model.settings import threads
 
 EVERY = 10  # habits are averaged over every tenth sentence of the own corpus
 FILES = {
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="where EWT, GUM and GAP lie")
     parser.add_argument("--out", type=Path, default=FOLDER)
     options = parser.parse_args(arguments)
-    torch.set_num_threads(int(os.environ.get("HEADWORK_THREADS", "1")))
+    torch.set_num_threads(threads())
     model = load("minilm")
     for name in options.names or [f"{corpus}-{variant}" for corpus in CORPORA for variant in VARIANTS] + ["habits"]:
         path = options.out / f"minilm-{name}.json"

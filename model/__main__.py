@@ -18,6 +18,7 @@ from model.arrays import write_npz
 from model.catalogue import DEFAULT_MODEL
 from model.masks import parse_mask
 from model.settings import threads
+from model.tracing import LARGEST_ROW_ERROR
 
 EXIT_OK, EXIT_INPUT, EXIT_MODEL, EXIT_OUTPUT = 0, 2, 3, 4
 
@@ -120,7 +121,8 @@ def summary(trace: AttentionTrace) -> str:
         f"mask    {trace.mask}",
         f"tokens  {' '.join(trace.tokens)}",
         f"maps    {' × '.join(str(n) for n in trace.attention.shape)} (layers × heads × queries × keys)",
-        f"check   rows sum to 1 (max error {check.max_row_error:.0e}), "
+        f"check   rows {'sum' if check.max_row_error <= LARGEST_ROW_ERROR else 'do NOT sum'} to 1 "
+        f"(max error {check.max_row_error:.0e}), "
         f"masked cells {'exactly 0' if check.masked_is_zero else 'NOT 0'}",
     ]
     if check.n_empty_rows:

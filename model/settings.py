@@ -1,4 +1,4 @@
-"""What an operator sets through the environment, read in one place. A value that makes no sense is told, not guessed."""
+"""What an operator sets through the environment, read here only. A value that makes no sense is told, not guessed."""
 
 from __future__ import annotations
 

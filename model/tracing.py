@@ -19,6 +19,7 @@ from model.transformer import Record, Transformer, TransformerConfig, Transforme
 if TYPE_CHECKING:
     from model.catalogue import Entry
 
+LARGEST_ROW_ERROR = 1e-4  # rows of 512 float32 weights stay within 1e-6; beyond this, something is wrong
 MOST_TOKENS = 512  # DESIGN: a map of every head at 512 tokens takes 1 MiB a head
 
 

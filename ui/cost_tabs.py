@@ -1,6 +1,5 @@
 """The tabs of "Parameters and cost"."""
 
-import os
 from dataclasses import replace
 from threading import Lock
 
@@ -18,11 +17,10 @@ from analysis.cost import (
     ledger,
 )
 from analysis.timing import Timing, time_heads
-from model import HeadworkError, TransformerConfig
+from model import HeadworkError, TransformerConfig, settings
 from ui.cost_controls import whole
 from ui.inside_attention import small, titled
 from ui.languages import _, explain, plain
-from ui.loading import THREADS_VARIABLE
 from ui.remarks import CHART
 from viz.cost_figures import (
     growth_figure,
@@ -220,7 +218,7 @@ _one_at_a_time = Lock()  # two measurements at once would measure each other
 def measure(d_model: int, n_heads: int, n_tokens: int, again: int) -> tuple[Timing, ...]:
     """One measurement for everybody who asks for these sizes; `again` asks for another."""
     with _one_at_a_time:
-        torch.set_num_threads(int(os.environ.get(THREADS_VARIABLE, "1")))
+        torch.set_num_threads(settings.threads())
         return time_heads(d_model, n_heads, n_tokens)
 
 
