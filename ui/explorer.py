@@ -10,7 +10,9 @@ from ui.explorer_heads import heads_tab
 from ui.explorer_numbers import numbers_tab
 from ui.explorer_take import take_tab
 from ui.explorer_view import BY_MAP, View
+from ui.faults import fragment
 from ui.languages import _, explain, plain
+from ui.loading import Again
 from viz.heatmaps import head_heatmap
 from viz.style import Style
 
@@ -45,9 +47,10 @@ def title() -> None:
             remarks.how_to_read()
 
 
-@st.fragment
-def explore(trace: AttentionTrace) -> None:
+@fragment
+def explore(again: Again) -> None:
     """Everything that layer, head and reading change: a choice here reruns nothing else."""
+    trace = again()
     with st.container(gap="xsmall"):
         strip_place = st.container()
         map_place, side_place = st.columns([6, 5], gap="medium")
@@ -74,7 +77,7 @@ def explore(trace: AttentionTrace) -> None:
 
 
 def _strip(trace: AttentionTrace, reading: Reading, view: View, style: Style) -> None:
-    of = reading.trace
+    of, labels = reading.trace, reading.trace.labels  # what is called when the strip changes is kept by the session
     components.token_strip(
         of.attention[view.layer],
         of.allowed,
@@ -92,7 +95,7 @@ def _strip(trace: AttentionTrace, reading: Reading, view: View, style: Style) ->
         tile=0,
         height=170,
         text_scale=style.text_scale,
-        on_pinned=lambda index: explorer_view.pin(of.labels, index),
+        on_pinned=lambda index: explorer_view.pin(labels, index),
         on_heads=lambda heads: explorer_view.choose_heads(view, heads),
         on_direction=explorer_view.turn,
     )

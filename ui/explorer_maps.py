@@ -64,7 +64,7 @@ def kept() -> Kept:
 
 def name_of(trace: AttentionTrace) -> tuple[str, str, str]:
     """What names a trace: equal names, equal maps."""
-    return trace.model_id, trace.text, str(trace.mask)
+    return loading.named(trace.model_id), trace.text, str(trace.mask)
 
 
 def source(trace: AttentionTrace, view: View) -> tuple[Hashable, ...]:

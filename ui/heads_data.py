@@ -118,7 +118,7 @@ def ablation(text: str, model_id: str, mask: Mask) -> Ablation:
     with st.spinner(_("Switching off one head after another…")):
         model = loading.load_model(model_id)
         found: Ablation = _ablations().get(
-            ("ablation " + model_id, text, str(mask)), lambda: switch_off_each(model, text, mask)
+            ("ablation " + loading.named(model_id), text, str(mask)), lambda: switch_off_each(model, text, mask)
         )
         return found
 

@@ -10,7 +10,7 @@ from analysis.steps import Record, record_forward
 from analysis.worked import BOUNDS, LABELS, Sizes, check_sizes, sentence_example, worked_example
 from model import Mask
 from model.toy_tokens import ToyTokenizer
-from ui.loading import load_model
+from ui.loading import load_model, named
 
 KEPT_BYTES = 192_000_000  # one layer at 512 tokens: 90 MB of the built-in model, 150 MB of BERT-base; 8 MB at 16
 
@@ -62,7 +62,7 @@ def _sentence(text: str, n_tokens: int, sizes: Sizes, mask: Mask, layer: int, he
         return record_forward(blocks, x, allowed, tokens.labels, layer=layer, head=head)
 
 
-@cached(_kept, key=lambda *arguments: ("trained", *arguments), condition=_waiting)
+@cached(_kept, key=lambda text, model_id, *rest: ("trained", text, named(model_id), *rest), condition=_waiting)
 @torch.inference_mode()
 def _trained(text: str, model_id: str, mask: Mask, layer: int, head: int) -> Record:
     loaded = load_model(model_id)

@@ -1,24 +1,23 @@
 """Models and traces, computed once for everybody: keyed by model id, text and mask, never by arrays."""
 
 import gc
+import hashlib
 import os
+import stat
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 import streamlit as st
 import torch
 from cachetools import LRUCache
 
 import model
-from model import AttentionModel, AttentionTrace, Mask
+from model import AttentionModel, AttentionTrace, Mask, settings
+from model.catalogue import resolve
 from model.tracing import Check
 from ui.languages import _
-
-THREADS_VARIABLE = "HEADWORK_THREADS"
-CACHE_VARIABLE = "HEADWORK_CACHE_MB"
-CACHE_MB = 256  # BERT-base at 512 tokens takes 151 MB, an example sentence with the built-in model 0.04 MB
 
 Key = tuple[str, str, str]
 
@@ -62,36 +61,85 @@ class TraceCache:
         return trace
 
 
-@st.cache_resource(max_entries=3, show_spinner=False)
 def load_model(model_id: str) -> AttentionModel:
-    """The model of a canonical id, shared by all sessions.
+    """The model of a canonical id, shared by all sessions. A folder that was written again is read again.
+
+    Raises:
+        HeadworkError: the model can't be loaded, or HEADWORK_THREADS makes no sense.
+    """
+    loaded: AttentionModel = models(model_id, version(model_id))
+    return loaded
+
+
+@st.cache_resource(max_entries=3, show_spinner=False)
+def models(model_id: str, version: str) -> AttentionModel:
+    """The models that are kept.
 
     Streamlit collects garbage after every run, which takes a third of a second with torch in memory; frozen objects are
-    left alone.
+    left alone. What an earlier load froze is thawed first: since then it may have become garbage.
     """
-    torch.set_num_threads(int(os.environ.get(THREADS_VARIABLE, "1")))
+    torch.set_num_threads(settings.threads())
     loaded = model.load(model_id)
+    gc.unfreeze()
     gc.collect()
     gc.freeze()
     return loaded
 
 
+def version(model_id: str) -> str:
+    """Changes with the files of a model in a folder; empty for all others, which don't change under their name."""
+    folder = resolve(model_id).folder
+    if folder is None:
+        return ""
+    found = []
+    for path in sorted([*folder.glob("*"), *folder.glob("*/*")]):  # sentence-transformers keep weights a level down
+        try:
+            about = path.stat()
+        except OSError:
+            continue  # gone since, or a broken link
+        if stat.S_ISREG(about.st_mode):
+            found.append(f"{path.relative_to(folder)} {about.st_size} {about.st_mtime_ns}")
+    return hashlib.sha256("\n".join(found).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+
 @st.cache_resource(show_spinner=False)
 def trace_cache() -> TraceCache:
     """The one cache of traces of this server."""
-    megabytes = float(os.environ.get(CACHE_VARIABLE, CACHE_MB))
-    return TraceCache(int(megabytes * 1e6), max_forwards=os.cpu_count() or 1)
+    return TraceCache(settings.cache_bytes(), max_forwards=os.cpu_count() or 1)
 
 
 def trace(text: str, model_id: str, mask: Mask) -> AttentionTrace:
     """Every map of a sentence, from the cache or computed behind a spinner.
 
     Raises:
-        HeadworkError: the text is empty, the model can't be loaded, or the mask doesn't fit the sentence.
+        HeadworkError: the text is empty, the model can't be loaded, the mask doesn't fit the sentence, or a setting of
+            the server makes no sense.
     """
     with st.spinner(_("Loading the model and reading the sentence…")):
         loaded = load_model(model_id)
-        return trace_cache().get((model_id, text, str(mask)), lambda: loaded.trace(text, mask))
+        key = (named(model_id), text, str(mask))
+        return trace_cache().get(key, lambda: loaded.trace(text, mask))
+
+
+def named(model_id: str) -> str:
+    """A model's id, and its version if it has one: the name under which results are kept."""
+    return f"{model_id} {version(model_id)}".rstrip()
+
+
+class Again:
+    """A trace that a session can ask for again without keeping it in memory.
+
+    What a fragment is given is held as long as the session lives. This holds the question; the answer is the trace
+    itself while somebody else has it, then the cache's, then a new forward's.
+    """
+
+    def __init__(self, trace: AttentionTrace, text: str) -> None:
+        self._question = (text, trace.model_id, trace.mask)
+        self._trace = ref(trace)
+
+    def __call__(self) -> AttentionTrace:
+        """The trace."""
+        return self._trace() or trace(*self._question)
 
 
 _checks: WeakKeyDictionary[AttentionTrace, Check] = WeakKeyDictionary()

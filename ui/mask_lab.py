@@ -19,7 +19,7 @@ from analysis.mask_runs import (
 )
 from model import AttentionTrace, Mask
 from ui.languages import _
-from ui.loading import TraceCache, load_model
+from ui.loading import TraceCache, load_model, named
 
 CACHE_MB = 64  # one layer of BERT-base at 512 tokens takes 13 MB, its padded batch 51 MB; an example sentence 0.01 MB
 
@@ -32,7 +32,7 @@ def _results() -> Any:
 
 def _once(kind: str, model_id: str, text: str, details: tuple[object, ...], compute: Any) -> Any:
     with st.spinner(_("Running the model…")):
-        return _results().get((f"{kind} {model_id}", text, repr(details)), compute)
+        return _results().get((f"{kind} {named(model_id)}", text, repr(details)), compute)
 
 
 def scores_of(trace: AttentionTrace, layer: int) -> LayerScores:

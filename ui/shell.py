@@ -1,14 +1,12 @@
 """The frame around every page: the list of pages, the shared sidebar, and what happens when something goes wrong."""
 
-import logging
 from contextvars import ContextVar
 from pathlib import Path
 
 import streamlit as st
 
-from model import HeadworkError, NotDownloaded
-from ui import controls, downloads, languages
-from ui.languages import _, explain
+from ui import controls, faults, languages
+from ui.languages import _
 
 ROOT = Path(__file__).parent.parent
 SIDEBAR_WIDTH = 280  # pixels: leaves 1000 of 1280 to the picture
@@ -36,6 +34,7 @@ def build_pages() -> list[st.Page]:
 
 def run_app() -> None:
     """One run of the app: the frame, then the page that the address asks for."""
+    _leave_the_pages_folder()
     st.set_page_config(page_title="Headwork", page_icon="🔎", layout="wide", initial_sidebar_state=SIDEBAR_WIDTH)
     st.html(STYLE)
     with st.sidebar:
@@ -44,20 +43,26 @@ def run_app() -> None:
         languages.switch()
     page = st.navigation(build_pages())
     languages.keep()
-    with controls_place:
-        controls.sidebar()
     token = _routed.set(True)
     try:
-        page.run()
-    except NotDownloaded:
-        downloads.offer(controls.model())
-    except HeadworkError as error:
-        st.error(explain(error), icon="✋")
-    except Exception:
-        logging.getLogger(__name__).exception("A page failed")
-        st.error(_("Something went wrong in the app, and the picture can't be drawn. The server's log says what."))
+        with faults.told():
+            with controls_place:
+                controls.sidebar()
+            page.run()
     finally:
         _routed.reset(token)
+
+
+def _leave_the_pages_folder() -> None:
+    """Starts a session's first run over once the pages are named, before any widget is drawn.
+
+    Until someone names the pages, Streamlit runs app.py itself as if it were a page (script_runner._mpa_v1). Widgets of
+    such a run have other ids than in all later runs: the first click would arrive under an id that nobody reads.
+    """
+    if "pages_are_named" not in st.session_state:
+        st.session_state["pages_are_named"] = True
+        st.navigation(build_pages())
+        st.rerun()
 
 
 def require_router() -> None:

@@ -27,7 +27,7 @@ def hub(app, tmp_path, monkeypatch):
     with hub_stand_in(tmp_path / "repo", REPO) as running:
         monkeypatch.setenv("HF_ENDPOINT", running.endpoint)
         yield running
-    loading.load_model.clear()
+    loading.models.clear()
 
 
 def click(app, label):

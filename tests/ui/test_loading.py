@@ -1,12 +1,19 @@
 """The cache of traces: one forward for many visitors, bounded bytes, errors that are not kept."""
 
+import gc
+import os
 import threading
+import weakref
 
 import numpy as np
 import pytest
+import torch
+from transformers import BertConfig, BertModel
 
-from model import HeadworkError, load
+from model import HeadworkError, Mask, load
 from model.tracing import AttentionTrace
+from tests.model.random_checkpoints import save_random
+from ui import loading
 from ui.loading import TraceCache, check
 
 TOY = load("toy")
@@ -76,6 +83,35 @@ def test_an_error_reaches_everyone_who_asked_and_the_next_one_tries_again():
     assert cache.get(("m", "t", ""), trace).n_tokens == 3
 
 
+def test_an_error_reaches_those_who_wait_for_it_too():
+    cache, told = TraceCache(10**6, 4), []
+    started, go_on = threading.Event(), threading.Event()
+
+    def fail() -> AttentionTrace:
+        started.set()
+        go_on.wait(5)
+        raise HeadworkError("no")
+
+    def visit(compute) -> None:
+        try:
+            cache.get(("m", "t", ""), compute)
+        except HeadworkError as error:
+            told.append(str(error))
+
+    first = threading.Thread(target=visit, args=(fail,), daemon=True)
+    first.start()
+    assert started.wait(5)
+    second = threading.Thread(target=visit, args=(lambda: 1 / 0,), daemon=True)  # it waits, so this never runs
+    second.start()
+    second.join(0.1)
+    assert second.is_alive() and not told
+    go_on.set()
+    for visitor in (first, second):
+        visitor.join(5)
+        assert not visitor.is_alive()
+    assert told == ["no", "no"]
+
+
 def test_bytes_are_bounded_and_the_oldest_goes_first():
     one = trace().nbytes
     cache, ran = TraceCache(2 * one, 1), []
@@ -97,3 +133,83 @@ def test_the_check_is_measured_once_a_trace(monkeypatch):
     monkeypatch.setattr(AttentionTrace, "check", lambda self: measured.append(1) or original(self))
     assert check(one) == check(one) and len(measured) == 1
     assert check(one).max_row_error < 1e-6 and not np.isnan(check(one).max_row_error)
+
+
+@pytest.fixture
+def settings(monkeypatch):
+    """An empty server: nothing loaded, nothing set; torch's threads as they were afterwards."""
+    n = torch.get_num_threads()
+    for name in ("HEADWORK_THREADS", "HEADWORK_CACHE_MB", "HEADWORK_MODELS"):
+        monkeypatch.delenv(name, raising=False)
+    loading.models.clear()
+    loading.trace_cache.clear()
+    yield monkeypatch
+    torch.set_num_threads(n)
+    loading.models.clear()
+    loading.trace_cache.clear()
+
+
+@pytest.mark.parametrize(("value", "n"), [(None, 1), ("2", 2)])
+def test_loading_a_model_sets_the_threads(settings, value, n):
+    torch.set_num_threads(3)
+    if value:
+        settings.setenv("HEADWORK_THREADS", value)
+    loading.load_model("toy")
+    assert torch.get_num_threads() == n
+
+
+def test_the_cache_is_as_large_as_the_operator_says(settings):
+    settings.setenv("HEADWORK_CACHE_MB", "0.001")
+    small = TOY.trace("one")  # 2 × 4 × 9 × 4 bytes and the mask
+    assert small.nbytes < 1000 < TOY.trace("one two three four five six").nbytes
+    ran = []
+    for text in ("one", "one", "one two three four five six", "one two three four five six"):
+        loading.trace_cache().get(("toy", text, ""), lambda text=text: ran.append(text) or TOY.trace(text))
+    assert [len(text) for text in ran] == [3, 27, 27]
+
+
+@pytest.mark.parametrize(("name", "value"), [("HEADWORK_THREADS", "auto"), ("HEADWORK_CACHE_MB", "256MB")])
+def test_a_setting_that_makes_no_sense_is_told_at_the_first_trace(settings, name, value):
+    settings.setenv(name, value)
+    with pytest.raises(HeadworkError, match=name):
+        loading.trace("one", "toy", Mask.bidirectional())
+
+
+class Thing:
+    """Garbage that only the collector finds: it holds itself."""
+
+    def __init__(self):
+        self.me = self
+
+
+def test_a_load_freezes_what_lives_and_frees_what_an_earlier_load_froze(settings):
+    loading.load_model("toy")
+    frozen = gc.get_freeze_count()
+    assert frozen > 10_000
+    thing = Thing()
+    gone = weakref.ref(thing)
+    loading.load_model("toy:seed=1")
+    del thing
+    gc.collect()
+    assert gone() is not None  # frozen: a collection leaves it alone
+    loading.load_model("toy:seed=2")
+    assert gone() is None and gc.get_freeze_count() > 10_000
+
+
+def test_a_folder_that_was_written_again_is_read_again(settings, tmp_path):
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "one"]
+    sizes = {"num_attention_heads": 2, "intermediate_size": 16, "hidden_size": 8, "max_position_embeddings": 40}
+
+    def save(n_layers: int) -> None:
+        save_random(BertConfig(vocab_size=len(words), num_hidden_layers=n_layers, **sizes), BertModel, tmp_path)
+        (tmp_path / "vocab.txt").write_text("\n".join(words), encoding="utf-8")
+
+    save(1)
+    first = loading.trace("one", str(tmp_path), Mask.bidirectional())
+    assert loading.trace("one", str(tmp_path), Mask.bidirectional()) is first
+    save(2)
+    second = loading.trace("one", str(tmp_path), Mask.bidirectional())
+    assert (first.n_layers, second.n_layers) == (1, 2) and second.sha256 != first.sha256
+    os.utime(tmp_path / "config.json", (0, 0))  # other contents of the same size, as far as anyone can tell
+    assert loading.trace("one", str(tmp_path), Mask.bidirectional()) is not second
+    assert loading.named("minilm") == "minilm"

@@ -5,9 +5,8 @@ import sys
 
 CODE = """
 import sys
-from ui import shell, loading
-loading.load_model.__wrapped__("minilm").trace("The cat sat.")
-import viz.heatmaps
+from ui import shell, controls, explorer, loading, remarks  # what app.py and pages/attention.py import
+loading.models.__wrapped__("minilm", "").trace("The cat sat.")
 print([name for name in ("transformers", "huggingface_hub", "sentence_transformers") if name in sys.modules])
 """
 
