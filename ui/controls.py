@@ -1,7 +1,7 @@
 """The controls in the sidebar that all pages share (sentence, model, mask), and the choice of a layer and a head."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -32,6 +32,8 @@ BASES = {
     "causal+window": "causal window: just before",
     "prefix": "prefix: all see the start",
 }
+FROM_LINK = "link"  # the mask of a link that these choices can't express; session state "mask_link" spells it
+LONGEST_SPELLING = 40  # of that mask in the menu: a drawn one can have hundreds of digits
 NUMBER_BOUNDS = {"window": (0, 511, 2), "prefix": (0, 512, 4), "padding": (1, 512, 16)}  # least, most, at first
 SEGMENTS = 16  # more choices than this go on a slider
 
@@ -181,16 +183,24 @@ def _mask() -> Mask:
     if "mask_base" not in st.session_state:
         _unfold_mask(links.read("mask", parse_mask, Mask.bidirectional()))
     names = {base: _(name) for base, name in BASES.items()}
+    linked = parse_mask(st.session_state.get("mask_link", "bidirectional"))
+    if "mask_link" in st.session_state:
+        names[FROM_LINK] = _("from the link: {mask}").format(mask=_short(str(linked)))
     base = st.selectbox(
         _("Mask"),
         list(names),
         key="mask_base",
-        format_func=names.__getitem__,
+        format_func=lambda base: names.get(base, base),
         help=_("What a query may look at. Padding fills the sentence up to a length and hides the filling."),
     )
+    if base == FROM_LINK and linked.padded_length is not None:  # a length that the field below doesn't take
+        links.write("mask", str(linked), str(Mask.bidirectional()))
+        return linked
     chosen = Mask.causal() if base.startswith("causal") else Mask.bidirectional()
     if base.endswith("window"):
         chosen &= Mask.window(_number("window", _("Tokens to each side")))
+    if base == FROM_LINK:
+        chosen = linked
     if base == "prefix":
         chosen &= Mask.prefix(_number("prefix", _("Tokens in the prefix")))
     if st.toggle(_("Pad the sentence"), key="mask_pads"):
@@ -200,19 +210,32 @@ def _mask() -> Mask:
 
 
 def _unfold_mask(mask: Mask) -> None:
-    """Sets the widgets to a mask from a link; one that they can't express, or beyond their bounds, is left out."""
-    sizes = {"window": mask.window_size, "prefix": mask.prefix_length, "padding": mask.padded_length}
-    fits = all(size is None or NUMBER_BOUNDS[name][0] <= size <= NUMBER_BOUNDS[name][1] for name, size in sizes.items())
-    named = [name for name in ("window", "prefix") if sizes[name] is not None]
+    """Sets the widgets to a mask from a link. One that they can't express becomes an entry of its own in the menu."""
+    if _fits("padding", mask.padded_length):
+        st.session_state["mask_pads"] = mask.padded_length is not None
+        if mask.padded_length is not None:
+            st.session_state["mask_padding"] = mask.padded_length
+        mask = replace(mask, padded_length=None)
+    sizes = {"window": mask.window_size, "prefix": mask.prefix_length}
+    named = [name for name, size in sizes.items() if size is not None]
     base = "+".join((["causal"] if mask.is_causal else []) + named) or "bidirectional"
-    if base not in BASES or not fits or mask.drawn is not None:
-        st.session_state["mask_base"] = "bidirectional"
+    fits = all(_fits(name, size) for name, size in sizes.items()) and mask.padded_length is None and mask.drawn is None
+    if base not in BASES or not fits:
+        st.session_state["mask_base"] = FROM_LINK
+        st.session_state["mask_link"] = str(mask)
         return
     st.session_state["mask_base"] = base
-    st.session_state["mask_pads"] = mask.padded_length is not None
-    for name, size in sizes.items():
-        if size is not None:
-            st.session_state[f"mask_{name}"] = size
+    for name in named:
+        st.session_state[f"mask_{name}"] = sizes[name]
+
+
+def _fits(name: str, size: int | None) -> bool:
+    least, most, _first = NUMBER_BOUNDS[name]
+    return size is None or least <= size <= most
+
+
+def _short(spelled: str) -> str:
+    return spelled if len(spelled) <= LONGEST_SPELLING else spelled[: LONGEST_SPELLING - 1] + "…"
 
 
 def _number(name: str, label: str) -> int:

@@ -19,6 +19,11 @@ LANGUAGES = {"en": "English", "zh": "简体中文"}
 CATALOGUES = {"zh": Path(__file__).parent / "locales" / "zh_CN"}
 
 _MARKDOWN = re.compile(r"([\\`*_\[\]#!$:<>|~&])")
+_LIST = re.compile(r"^(\d*)([-+.)])(?=[ -]|$)")  # "- ", "+ ", "1. " and "1) " begin a list, "---" is a line
+# Addresses become links in finished text, where backslashes are gone already (mdast-util-gfm-autolink-literal).
+# A character of no width (word joiner) keeps each from being one.
+_ADDRESS = re.compile(r"(?<=https:)(?=//)|(?<=http:)(?=//)|(?<=www)(?=\.)|(?<=@)(?=[-\w])", re.IGNORECASE)
+NO_WIDTH = "\u2060"
 
 
 def _(text: str) -> str:
@@ -55,7 +60,7 @@ def explain(error: HeadworkError) -> str:
 
 def plain(text: str) -> str:
     """Text that Markdown shows as it is. What a person typed could otherwise become a link or fetch an image."""
-    return _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
+    return _LIST.sub(r"\1\\\2", _MARKDOWN.sub(r"\\\1", _ADDRESS.sub(NO_WIDTH, " ".join(text.split()))))
 
 
 def switch() -> None:

@@ -1,5 +1,7 @@
 """Which mask the sidebar's mask is compared with, and how masks are called on screen. The link keeps it as `with=`."""
 
+from dataclasses import replace
+
 import streamlit as st
 
 from model import AttentionTrace, HeadworkError, Mask, parse_mask
@@ -15,6 +17,7 @@ KINDS = {
 }
 SIZES = {"window": 2, "prefix": 4}  # at first
 MOST = 511
+FROM_LINK = "link"  # a mask of a link that these choices can't express; session state "with_link" spells it
 DEFAULT = Mask.causal()
 
 
@@ -42,6 +45,8 @@ def make(kind: str, size: int, n_tokens: int) -> Mask:
         if n_tokens > mask_grid.MOST_DRAWN:
             raise too_long(n_tokens)
         return mask_grid.drawn(n_tokens)
+    if kind == FROM_LINK:
+        return parse_mask(st.session_state["with_link"])
     if kind == "window":
         return Mask.window(size)
     if kind == "prefix":
@@ -77,11 +82,14 @@ def second_mask(first: AttentionTrace) -> Mask:
     if "with_kind" not in st.session_state:
         _unfold(links.read("with", parse_mask, DEFAULT))
     st.markdown(_("Compare **{mask}** with").format(mask=name(first.mask)), width="content")
+    names = {kind: _(title) for kind, title in KINDS.items()}
+    if "with_link" in st.session_state:
+        names[FROM_LINK] = _("from the link: {mask}").format(mask=name(parse_mask(st.session_state["with_link"])))
     kind = st.selectbox(
         _("Compare with"),
-        list(KINDS),
+        list(names),
         key="with_kind",
-        format_func=lambda kind: _(KINDS[kind]),
+        format_func=lambda kind: names.get(kind, kind),
         on_change=lambda: st.session_state.update(shown_kind=st.session_state["with_kind"]),
         persist_state="session",
         label_visibility="collapsed",
@@ -109,17 +117,19 @@ def _size(kind: str) -> int:
 
 
 def _unfold(mask: Mask) -> None:
-    """Sets the widgets to a mask; one that they can't express becomes the default."""
-    kind, size = "causal", None
-    if mask.drawn is not None:
+    """Sets the widgets to a mask. One that they can't express becomes an entry of its own in the menu.
+
+    Its padding is left out: both sentences are padded as the sidebar's mask says.
+    """
+    mask = replace(mask, padded_length=None)
+    sizes = {"window": mask.window_size, "prefix": mask.prefix_length}
+    simple = {str(Mask.bidirectional()): "bidirectional", str(Mask.causal()): "causal"}
+    simple |= {f"{kind}:{size}": kind for kind, size in sizes.items() if size is not None and size <= MOST}
+    if mask.drawn is not None and mask == Mask.matrix(mask.drawn):
         kind = "drawn"
         mask_grid.keep(mask)
-    elif mask.window_size is not None and not mask.is_causal:
-        kind, size = "window", mask.window_size
-    elif mask.prefix_length is not None:
-        kind, size = "prefix", mask.prefix_length
-    elif not mask.is_causal and mask.padded_length is None:
-        kind = "bidirectional"
+    elif (kind := simple.get(str(mask), FROM_LINK)) == FROM_LINK:
+        st.session_state["with_link"] = str(mask)
+    elif kind in SIZES:
+        st.session_state[f"with_{kind}"] = sizes[kind]
     st.session_state["with_kind"] = kind
-    if size is not None:
-        st.session_state[f"with_{kind}"] = min(size, MOST)

@@ -1,10 +1,12 @@
 """What a page says about a trace: what was cut, what to beware of, and the measured check under the picture."""
 
+import math
 from typing import Any
 
 import streamlit as st
 
 from model import AttentionTrace
+from model.tracing import LARGEST_ROW_ERROR
 from ui.languages import _, _n, plain
 from ui.loading import check, load_model
 
@@ -39,7 +41,7 @@ def status(trace: AttentionTrace, name: str) -> None:
         _("head {name}").format(name=name),
         _("mask {mask}").format(mask=trace.mask),
         f"N = {trace.n_tokens}",
-        _("rows sum to 1 (max error {error})").format(error=scientific(found.max_row_error)),
+        row_sums(found.max_row_error),
         _("masked cells exactly 0") if found.masked_is_zero else _("masked cells are NOT all 0"),
     ]
     if n_empty:
@@ -48,8 +50,19 @@ def status(trace: AttentionTrace, name: str) -> None:
     st.markdown(f":small[{plain(' · '.join(parts))}]")
 
 
+def row_sums(error: float) -> str:
+    """What the largest distance of a row's sum from 1 means."""
+    if not math.isfinite(error):
+        return _("some weights are NOT numbers: the model computed values too large for float32")
+    if error > LARGEST_ROW_ERROR:
+        return _("rows do NOT sum to 1 (max error {error})").format(error=scientific(error))
+    return _("rows sum to 1 (max error {error})").format(error=scientific(error))
+
+
 def scientific(number: float) -> str:
-    """A small number with one digit: 3e-7."""
+    """A number with one digit: 3e-7. As it is where it has none: nan, inf."""
+    if not math.isfinite(number):
+        return str(number)
     digit, exponent = f"{number:.0e}".split("e")
     return f"{digit}e{int(exponent)}" if number else "0"
 

@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from model.transformer import Transformer
 from ui import loading
+from ui.languages import NO_WIDTH
 
 ROOT = Path(__file__).parents[2]
 FAULT = "Something went wrong"  # the app answers a fault of its own with this sentence instead of a traceback
@@ -51,11 +52,11 @@ class App:
     def words(self) -> str:
         """Everything that is written on the page, without the backslashes that keep it from being Markdown."""
         kinds = ("title", "markdown", "caption", "text", "warning", "error", "info")
-        return "\n".join(element.value for kind in kinds for element in self.test.get(kind)).replace("\\", "")
+        return _read("\n".join(element.value for kind in kinds for element in self.test.get(kind)))
 
     @property
     def errors(self) -> list[str]:
-        return [error.value.replace("\\", "") for error in self.test.error]
+        return [_read(error.value) for error in self.test.error]
 
     def figures(self) -> list[dict]:
         """The figures as the browser gets them."""
@@ -65,6 +66,10 @@ class App:
         """The large map as the browser gets it, NaN where it is masked."""
         z = self.figures()[0]["data"][0]["z"]
         return np.frombuffer(base64.b64decode(z["bdata"]), z["dtype"]).reshape([int(n) for n in z["shape"].split(",")])
+
+
+def _read(markdown: str) -> str:
+    return markdown.replace("\\", "").replace(NO_WIDTH, "")
 
 
 @pytest.fixture

@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
+import torch
 
-from model import load
+from model import Mask, load
 from model.tokens import MAX_CHARACTERS
 from ui.controls import examples
 
 FIRST = examples()[0]
+DRAWN = str(Mask.matrix(torch.ones(12, 12, dtype=torch.bool).triu(-1)))
 
 
 def test_opens_on_a_head_in_which_something_can_be_seen(app):
@@ -63,7 +65,13 @@ def test_the_line_under_the_picture_says_model_head_mask_size_and_what_was_measu
 
 
 @pytest.mark.parametrize(
-    "mask", ["causal", "window:3", "causal+window:2", "prefix:4", "padding:16", "causal+padding:20"]
+    "mask",
+    [
+        *("causal", "window:3", "causal+window:2", "prefix:4", "padding:16", "causal+padding:20"),
+        # What the choices in the sidebar can't express:
+        *("window:2+prefix:4", "window:2+prefix:4+padding:16", "window:512", "window:9999+padding:14"),
+        *(DRAWN, f"causal+{DRAWN}", f"padding:12+{DRAWN}"),
+    ],
 )
 def test_every_mask_comes_from_the_link_is_drawn_and_stays_in_the_link(app, mask):
     app.open(mask=mask)
@@ -92,6 +100,40 @@ def test_padding_combines_with_every_mask(app):
     assert "mask" not in app.link
 
 
+def test_a_mask_that_only_a_link_can_say_stays_until_another_is_chosen_and_can_be_had_again(app):
+    app.open(mask="window:2+prefix:4+padding:16")
+    assert app.test.get_by_key("mask_base").options[-1] == "from the link: window:2+prefix:4"
+    assert (app.value("mask_pads"), app.value("mask_padding")) == (True, 16)
+    app.pick("text", "A big dog.").pick("lang", "zh")
+    assert app.link["mask"] == "window:2+prefix:4+padding:16"
+    app.pick("mask_base", "causal").pick("mask_pads", False)
+    assert app.link["mask"] == "causal"
+    app.pick("mask_base", "link")
+    assert app.link["mask"] == "window:2+prefix:4"
+
+
+@pytest.mark.parametrize(
+    ("mask", "told"),
+    [
+        ("matrix:1:8", "This mask was drawn for 1 tokens, but the sentence has 12. Draw it again for this sentence."),
+        ("padding:600", "padding:600 is too long"),
+        ("window:2+padding:9999", "padding:9999 is too long"),
+    ],
+)
+def test_a_mask_from_the_link_that_does_not_fit_is_told_and_can_be_changed(app, mask, told):
+    app.open(mask=mask)
+    assert len(app.errors) == 1 and told in app.errors[0] and app.link["mask"] == mask
+    assert not app.pick("mask_base", "causal").errors and app.link["mask"] == "causal"
+
+
+def test_a_mask_keeps_its_numbers_while_another_is_chosen(app):
+    app.open().pick("mask_base", "window").pick("mask_window", 5)
+    app.pick("mask_base", "causal").pick("mask_base", "window")
+    assert app.value("mask_window") == 5 and app.link["mask"] == "window:5"
+    app.pick("mask_pads", True).pick("mask_padding", 20).pick("mask_pads", False).pick("mask_pads", True)
+    assert app.link["mask"] == "window:5+padding:20"
+
+
 def test_a_plus_that_a_mail_program_turned_into_a_space_is_understood(app):
     assert app.open(mask="causal padding:16").link["mask"] == "causal+padding:16"
 
@@ -108,8 +150,8 @@ def test_padding_too_short_for_the_sentence_says_what_to_do(app):
         {"layer": "99", "head": "0"},
         {"layer": "four", "head": "-1"},
         {"mask": "sideways"},
-        {"mask": "window:9999"},
-        {"mask": "matrix:1:8"},
+        {"mask": "window:99999999"},
+        {"mask": "matrix:1:88"},
         {"mask": ""},
         {"model": "no-such-model"},
         {"model": "../nowhere"},

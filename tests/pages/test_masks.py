@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+import torch
 
 from model import Mask, load, parse_mask
 from ui import mask_grid, mask_lab
@@ -111,12 +112,25 @@ def test_the_number_of_a_mask_can_be_changed(lab):
     np.testing.assert_array_equal(~np.isnan(cells(app.figures()[1])), Mask.window(1).allowed(12).numpy())
 
 
-@pytest.mark.parametrize(
-    "wrong", ["window:x", "matrix:9:zz", "<script>alert(1)</script>", "padding:16", "causal+window:2", ""]
-)
+@pytest.mark.parametrize("wrong", ["window:x", "matrix:9:zz", "<script>alert(1)</script>", ""])
 def test_a_link_that_says_something_else_opens_on_causal(lab, wrong):
     app = lab(picture="nonsense", **{"with": wrong})
     assert app.value("with_kind") == "causal" and app.value("mask_view") == "one"
+
+
+@pytest.mark.parametrize("mask", ["causal+window:2", "window:2+prefix:4", "window:600", "causal+matrix"])
+def test_a_mask_that_only_a_link_can_say_is_compared_with(lab, mask):
+    mask = mask.replace("matrix", str(Mask.matrix(torch.ones(12, 12, dtype=torch.bool).triu(-1))))
+    app = lab(**{"with": mask})
+    assert app.value("with_kind") == "link" and app.link["with"] == mask
+    np.testing.assert_array_equal(~np.isnan(cells(app.figures()[1])), parse_mask(mask).allowed(12).numpy())
+    assert app.pick("with_kind", "bidirectional").link["with"] == "bidirectional"
+    assert app.pick("with_kind", "link").link["with"] == mask
+
+
+def test_padding_of_the_mask_compared_with_is_left_to_the_sidebar(lab):
+    app = lab(**{"with": "window:3+padding:16"})
+    assert (app.value("with_kind"), app.value("with_window"), app.link["with"]) == ("window", 3, "window:3")
 
 
 def test_a_padded_sentence_is_padded_under_both_masks(lab):
