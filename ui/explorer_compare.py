@@ -58,10 +58,10 @@ def compare_tab(trace: AttentionTrace, reading: Reading, view: View, style: Styl
         (b, "B", name_b, found.b, found.allowed_b, found.labels_b),
     ):
         place.markdown(f"**{letter}** · {plain(name)}")  # in the figure it would run into the colour bar
-        figure = head_heatmap(weights, allowed, labels, title=letter, height=HEIGHT, style=shared, t=_)
+        figure = head_heatmap(weights, allowed, labels, height=HEIGHT, narrow=True, style=shared, t=_)
         place.plotly_chart(figure, key=f"compare_{letter}", config=remarks.CHART)
     difference.markdown(f"**{_('B − A')}** · {_('purple: B looks less, orange: B looks more')}")
-    figure = difference_heatmap(found, title=_("B − A"), height=HEIGHT, text_scale=view.text_scale, t=_)
+    figure = difference_heatmap(found, height=HEIGHT, text_scale=view.text_scale, t=_)
     difference.plotly_chart(figure, key="compare_difference", config=remarks.CHART)
     st.markdown(_summary(found))
     remarks.cautions(other)

@@ -1,12 +1,10 @@
 """The signed difference of two maps, with the distance of each row beside it."""
 
-import html
-
 import numpy as np
 import plotly.graph_objects as go
 
 from analysis import Comparison
-from viz.heatmaps import _SECOND_AXES, _add_masked, _name, _token_axes
+from viz.heatmaps import _SECOND_AXES, _add_masked, _token_axes
 from viz.look import TEXT, Translate, hover, layout, tick_text, untranslated
 from viz.style import DIFFERENCE_SCALE
 
@@ -15,7 +13,7 @@ BARS_FROM = 0.83  # of the width
 
 
 def difference_heatmap(
-    comparison: Comparison, *, title: str = "", height: int = 455, text_scale: float = 1.0, t: Translate = untranslated
+    comparison: Comparison, *, height: int = 455, text_scale: float = 1.0, t: Translate = untranslated
 ) -> go.Figure:
     """B − A cell by cell, purple where B looks less and orange where it looks more, and a bar for each row.
 
@@ -24,7 +22,6 @@ def difference_heatmap(
 
     Args:
         comparison: of two maps.
-        title: above the map; escaped here.
         height: of the figure, in pixels.
         text_scale: 1 = normal text, 1.4 = for the back row.
         t: translates the figure's own words.
@@ -33,8 +30,7 @@ def difference_heatmap(
     n_tokens = len(ticks)
     largest = comparison.largest or 1.0
     seen = comparison.allowed_a | comparison.allowed_b
-    bold = f"<b>{html.escape(title, quote=False)}</b>"
-    axes = _token_axes(ticks, t, height=height, scale=text_scale)
+    axes = _token_axes(ticks, t, height=height, scale=text_scale, narrow=True)
     distances = comparison.row_distance.astype(np.float32)
     furthest = max(1.0, float(np.nan_to_num(distances).max(initial=0)))
     axes["xaxis"]["domain"] = [0, BARS_FROM - 0.03]
@@ -52,9 +48,8 @@ def difference_heatmap(
     }
     figure = go.Figure(
         layout={
-            **layout("", height=height, top=14),
+            **layout("", height=height, top=24),
             **axes,
-            "annotations": [_name(bold, 0, 1, xref="paper", yref="paper", size=17 * text_scale, yshift=26)],
             "legend": {"orientation": "h", "x": 0, "y": 1.005, "yanchor": "bottom", "font": {"color": TEXT}},
             "bargap": 0.25,
         }
@@ -71,12 +66,13 @@ def difference_heatmap(
             colorbar={
                 "orientation": "h",
                 "thickness": 10,
-                "len": 0.5,
-                "x": 1,
-                "xanchor": "right",
+                "len": BARS_FROM - 0.03,
+                "x": 0,
+                "xanchor": "left",
                 "y": 1,
                 "yanchor": "bottom",
                 "ypad": 8,
+                "tickangle": 0,
                 "tickvals": [-largest, 0, largest],
                 "ticktext": [f"−{largest:.2f}", "B − A", f"+{largest:.2f}"],
                 "tickfont": {"size": 13 * text_scale, "color": TEXT},

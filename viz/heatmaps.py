@@ -47,6 +47,7 @@ def head_heatmap(
     *,
     title: str = "",
     height: int = 455,
+    narrow: bool = False,
     style: Style = PLAIN,
     t: Translate = untranslated,
 ) -> go.Figure:
@@ -58,6 +59,7 @@ def head_heatmap(
         labels: the N tokens as text; they are escaped here.
         title: text above the map.
         height: of the whole figure, in pixels.
+        narrow: for a third of a page: smaller labels, a colour bar as wide as the map, and no title in the figure.
         style: colours, what the last one stands for, and the size of text.
         t: translates the figure's own words.
     """
@@ -65,22 +67,20 @@ def head_heatmap(
     _check_shapes(attention, allowed, n_tokens)
     scale = style.text_scale
     ticks = [tick_text(label) for label in labels]
-    axes = _token_axes(ticks, t, height=height, scale=scale)
+    axes = _token_axes(ticks, t, height=height, scale=scale, narrow=narrow)
+    name = _name(
+        f"<b>{html.escape(title, quote=False)}</b>", 0, 1, xref="paper", yref="paper", size=17 * scale, yshift=26
+    )
+    if narrow:  # in place of the legend, which would push the map down
+        masked = "" if allowed.all() else "▨ " + t("masked")
+        corner = {"xref": "paper", "yref": "paper", "xanchor": "right", "yshift": 42}
+        name = _name(masked, 1, 1, size=13 * scale, **corner)
     figure = go.Figure(
         layout={
-            **layout("", height=height, top=14),
+            **layout("", height=height, top=24 if narrow else 14),
             **axes,
-            "annotations": [
-                _name(
-                    f"<b>{html.escape(title, quote=False)}</b>",
-                    0,
-                    1,
-                    xref="paper",
-                    yref="paper",
-                    size=17 * scale,
-                    yshift=26,
-                )
-            ],
+            "annotations": [name],
+            "showlegend": not narrow,
             "legend": {
                 "orientation": "h",
                 "x": 0,
@@ -108,12 +108,13 @@ def head_heatmap(
             colorbar={
                 "orientation": "h",
                 "thickness": 10,
-                "len": 0.55,
+                "len": 1 if narrow else 0.55,
                 "x": 1,
                 "xanchor": "right",
                 "y": 1,
                 "yanchor": "bottom",
                 "ypad": 8,
+                "tickangle": 0,
                 **_colorbar_ticks(style, quantity),
                 "tickfont": {"size": 13 * scale, "color": TEXT},
                 "outlinewidth": 0,
@@ -273,7 +274,7 @@ def _outline(masked: Bools) -> tuple[Floats, Floats]:
     return np.array(x, dtype=np.float32), np.array(y, dtype=np.float32)
 
 
-def _token_axes(ticks: list[str], t: Translate, *, height: int, scale: float) -> dict[str, Any]:
+def _token_axes(ticks: list[str], t: Translate, *, height: int, scale: float, narrow: bool = False) -> dict[str, Any]:
     """Axes for square cells with a tick for each token. When tokens are many only every k-th is labelled.
 
     Hover reads its names from the axis of the trace, so that axis keeps every name; the labels one can see then
@@ -284,8 +285,8 @@ def _token_axes(ticks: list[str], t: Translate, *, height: int, scale: float) ->
     step = math.ceil(n_tokens / max((height - 59) / (TICK_PIXELS * scale), 1))
     positions = np.arange(n_tokens, dtype=np.int32)
     room = (height - 115) / min(n_tokens, math.ceil(n_tokens / step))  # pixels for each label
-    size = scale * (15 if room >= 18 else 13 if room >= 14 else 11)
-    font = {"size": 14 * scale, "color": TEXT}
+    size = scale * (11 if narrow or room < 14 else 13 if room < 18 else 15)
+    font = {"size": (12 if narrow else 14) * scale, "color": TEXT}
     look = {
         "showgrid": False,
         "zeroline": False,

@@ -24,7 +24,7 @@ def decoded(values):
 
 
 def test_the_difference_is_b_minus_a_on_a_range_symmetric_about_0(found):
-    heatmap = difference_heatmap(found, title="B − A").data[0]
+    heatmap = difference_heatmap(found).data[0]
     np.testing.assert_array_equal(decoded(heatmap.z), found.b - found.a)
     assert heatmap.zmax == -heatmap.zmin == pytest.approx(np.abs(found.b - found.a).max())
 

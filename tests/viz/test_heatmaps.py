@@ -33,6 +33,18 @@ def tile(figure, head, n_heads, n_cells):
     return np.asarray(figure.data[0].z)[row * (n_cells + 1) :, column * (n_cells + 1) :][:n_cells, :n_cells]
 
 
+def test_a_narrow_map_names_the_hatching_without_a_legend():
+    allowed = np.tril(np.ones((3, 3), dtype=bool))
+    wide = head_heatmap(np.where(allowed, 0.5, 0), allowed, ["a", "b", "c"], title="4-2")
+    narrow = head_heatmap(np.where(allowed, 0.5, 0), allowed, ["a", "b", "c"], narrow=True)
+    assert wide.layout.showlegend and "4-2" in wide.layout.annotations[0].text
+    assert not narrow.layout.showlegend and "masked" in narrow.layout.annotations[0].text
+    everything = np.ones((3, 3), dtype=bool)
+    assert (
+        head_heatmap(np.full((3, 3), 1 / 3), everything, ["a", "b", "c"], narrow=True).layout.annotations[0].text == ""
+    )
+
+
 def test_every_token_keeps_its_own_row_and_column_though_words_repeat():
     attention, allowed = maps(1, len(REPEATED))
     figure = head_heatmap(attention[0], allowed, REPEATED)
