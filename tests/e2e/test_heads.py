@@ -105,3 +105,23 @@ def test_nothing_scrolls_sideways_on_a_phone(page: Page, server: str, view: str)
     page.wait_for_timeout(500)
     widest = "document.querySelector('[data-testid=stMain]').scrollWidth"
     assert page.evaluate(f"Math.max(document.documentElement.scrollWidth, {widest})") <= 390
+
+
+def test_a_file_of_ones_own_is_uploaded_scored_and_chosen(page: Page, server: str, tmp_path):
+    sentence = "\n".join(
+        f"{i}\t{word}\t_\t{tag}\t_\t_\t{head}\t{deprel}\t_\t_"
+        for i, (word, tag, head, deprel) in enumerate(
+            [("The", "DET", 2, "det"), ("dog", "NOUN", 3, "nsubj"), ("barked", "VERB", 0, "root")], start=1
+        )
+    )
+    file = tmp_path / "my dogs.conllu"
+    file.write_text("\n\n".join([sentence] * 40 + ["1\tbroken"]) + "\n\n", encoding="utf-8")
+    opened(page, server, "?view=corpus")
+    page.locator(".st-key-heads_upload input[type=file]").set_input_files(file)
+    expect(page.get_by_text("Read: 40 sentences with arcs")).to_be_visible()
+    expect(page.get_by_text("1 sentence is broken and left out.")).to_be_visible()
+    expect(page.get_by_text("my dogs.conllu, line")).to_be_visible()
+    page.get_by_role("button", name="Score MiniLM-L6").click()
+    expect(page.get_by_text("Scored in this session")).to_be_visible(timeout=60_000)
+    assert link(page)["corpus"] == "my dogs.conllu"
+    expect(page.get_by_text("of 40 determiners").first).to_be_visible()
