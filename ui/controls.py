@@ -40,11 +40,12 @@ SEGMENTS = 16  # more choices than this go on a slider
 
 @dataclass(frozen=True)
 class Example:
-    """A sentence, and a head of the built-in model (counted from 1) in which something can be seen."""
+    """A sentence, a head of the built-in model (counted from 1) in which something can be seen, and where to look."""
 
     text: str
     layer: int
     head: int
+    look: str  # the token whose row shows it
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,11 @@ class Choice:
 def examples() -> tuple[Example, ...]:
     """The sentences that come with the app."""
     return tuple(Example(**row) for row in json.loads(EXAMPLES.read_text(encoding="utf-8")))
+
+
+def example_look(text: str) -> str | None:
+    """The token to look at first, when `text` is an example sentence."""
+    return next((example.look for example in examples() if example.text == text), None)
 
 
 def sidebar() -> None:

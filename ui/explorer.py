@@ -4,7 +4,7 @@ import streamlit as st
 
 from analysis import READINGS, Reading
 from model import AttentionTrace, HeadworkError
-from ui import components, explorer_maps, explorer_view, links, remarks
+from ui import components, controls, explorer_maps, explorer_view, links, remarks
 from ui.explorer_compare import compare_tab
 from ui.explorer_heads import heads_tab
 from ui.explorer_numbers import numbers_tab
@@ -88,7 +88,7 @@ def _strip(trace: AttentionTrace, reading: Reading, view: View, style: Style) ->
         source=explorer_maps.source(trace, view),
         is_special=list(of.is_special),
         is_padding=list(of.units.of_kind("padding")),
-        pinned=explorer_view.pinned(of.labels),
+        pinned=explorer_view.pinned(of.labels, controls.example_look(trace.text)),
         direction=explorer_view.direction(),
         scale=style.curve,
         maximum=style.maximum,

@@ -26,6 +26,7 @@ WHAT_WORDS_ARE = (
 )
 CURVES: dict[str, str] = {"log": "logarithmic", "sqrt": "square root"}
 LARGE_TEXT = 1.4
+NOTHING = "none"  # in a link: no token is pinned
 BY_MAP = "map"
 BY_MAP_TITLE = "Colour heads by their map"
 SHARES_READINGS = ("without_special", "norm")  # what is left of a row can be rescaled to 1
@@ -176,17 +177,21 @@ def choose_heads(view: View, heads: tuple[int, ...]) -> None:
         go_to(view.layer, main)
 
 
-def pinned(labels: Sequence[str]) -> int | None:
-    """The token that stays shown; freed when the sentence changes."""
+def pinned(labels: Sequence[str], look: str | None) -> int | None:
+    """The token that stays shown: at first the one to look at in an example sentence, `look`."""
     sentence = tuple(labels)
+    at_first = sentence.index(look) if look in sentence else None
     if "pinned" not in st.session_state:
-        index = links.read("pinned", _index(len(labels)), None)
-        st.session_state["pinned"] = (sentence, index)
+        st.session_state["pinned"] = (sentence, links.read("pinned", _index(len(labels)), at_first))
     of, index = st.session_state["pinned"]
     if of != sentence:
-        index = None
-    links.write("pinned", "" if index is None else str(index + 1), "")
+        index = at_first
+    links.write("pinned", _spell_pin(index), _spell_pin(at_first))
     return cast("int | None", index)
+
+
+def _spell_pin(index: int | None) -> str:
+    return NOTHING if index is None else str(index + 1)
 
 
 def pin(labels: Sequence[str], index: int | None) -> None:
@@ -220,6 +225,8 @@ def _one_of(options: Sequence[str]) -> Callable[[str], str]:
 
 def _index(n: int) -> Callable[[str], int | None]:
     def parse(text: str) -> int | None:
+        if text == NOTHING:
+            return None
         number = _number(text)
         if not 1 <= number <= n:
             raise HeadworkError("{value} is not one of {options}.", value=text, options=f"1…{n}")

@@ -114,11 +114,22 @@ def test_chinese_words_come_from_spaces(app):
 
 
 def test_the_strip_shows_the_chosen_head_and_its_tokens(app, trace):
-    app.open(pinned="8", direction="looked_at_by")
+    app.open(pinned="6", direction="looked_at_by")
     view = component(app, "strip")
     assert view["tokens"]["labels"] == list(trace.tokens) and view["heads"] == [1] and view["layer"] == 3
-    assert view["pinned"] == 7 and view["direction"] == "looked_at_by"
+    assert view["pinned"] == 5 and view["direction"] == "looked_at_by"
     assert "pinned" not in app.pick("text", "A big dog.").link  # it was about another sentence
+    assert component(app, "strip")["pinned"] is None
+
+
+def test_an_example_opens_with_the_token_that_it_is_there_for(app):
+    app.open()
+    view = component(app, "strip")
+    assert view["tokens"]["labels"][view["pinned"]] == "they" and "pinned" not in app.link
+    app.pick("text", "A big dog chased the black cat.")
+    view = component(app, "strip")
+    assert view["tokens"]["labels"][view["pinned"]] == "big" and "pinned" not in app.link
+    app.pick("text", "A big dog.")
     assert component(app, "strip")["pinned"] is None
 
 
@@ -281,7 +292,7 @@ BOUND = {
     "view": ["numbers", "compare", "take"],
     "show": ["readings", "rollout"],
     "heads": ["2,9", "mean", "1,2,3,4,5,6,7,8,9,10,11,12"],
-    "pinned": ["1", "12"],
+    "pinned": ["1", "12", "none"],
     "direction": ["looked_at_by"],
 }
 DEPENDENT = [

@@ -21,6 +21,7 @@ def test_the_suggested_head_shows_it(example):
     query, key, least = SHOWN[example.text]
     trace = load("minilm").trace(example.text)
     head = trace.attention[example.layer - 1, example.head - 1]
+    assert example.look == query
     rows = [i for i, token in enumerate(trace.tokens) if token == query]
     columns = [i for i, token in enumerate(trace.tokens) if token == key]
     assert max(head[i, j] for i in rows for j in columns if i != j) >= least
