@@ -16,10 +16,22 @@ from typing import Any
 import numpy as np
 import torch
 
+from analysis.coreference import score_coreference
 from analysis.corpus import Corpus, read_corpus
 from analysis.metrics import head_metrics
-from analysis.records import CONTROLS, CORPORA, FOLDER, OWN_FILES, OWN_FOLDER, VARIANTS, as_lines, as_record, compact
-from analysis.scoring import score
+from analysis.records import (
+    CONTROLS,
+    CORPORA,
+    DIGITS,
+    FOLDER,
+    OWN_FILES,
+    OWN_FOLDER,
+    VARIANTS,
+    as_lines,
+    as_record,
+    compact,
+)
+from analysis.scoring import Run, score
 from analysis.similarity import head_similarity
 from analysis.words import by_pieces
 from model import AttentionModel, load
@@ -100,7 +112,25 @@ def measure(model: AttentionModel, corpus: Corpus, name: str, variant: str, seed
         "written_by": f"python -m analysis.measure {name}-{variant}",
     }
     record = as_record(run, corpus, about, seed=seed)
+    if name == "own":
+        record["cues"] = by_cue(run)
     return compact(record) if variant in CONTROLS else record
+
+
+def by_cue(run: Run) -> list[dict[str, Any]]:
+    """Coreference of the own passages by what decides the pronoun: n and every head's accuracy among all mentions."""
+    lines = (OWN_FOLDER / "hand_en.jsonl").read_text(encoding="utf-8").splitlines()
+    cue_of = {line["id"]: line["cue"] for line in map(json.loads, lines) if "pronoun" in line}
+    (score_,) = (each for each in score_coreference(run, draws=2) if each.subset == "all")
+    cues = np.array([cue_of[run.passages[int(i)].id] for i in score_.hits.example])
+    return [
+        {
+            "cue": str(cue),
+            "n": int((cues == cue).sum()),
+            "accuracy": np.round(score_.hits.heads[cues == cue].mean(axis=0), DIGITS).tolist(),
+        }
+        for cue in np.unique(cues)
+    ]
 
 
 def measure_habits(model: AttentionModel) -> dict[str, Any]:

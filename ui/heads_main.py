@@ -1,5 +1,7 @@
 """The main picture: every head's score for one task, and beside it the ranked heads in sentences."""
 
+from typing import Any
+
 import streamlit as st
 
 from analysis.coreference import BASELINES
@@ -7,6 +9,7 @@ from analysis.records import Record, Table, shipped
 from ui import heads_data, remarks
 from ui.heads_choices import View, choose_head
 from ui.heads_words import (
+    CUES,
     bounds,
     guess,
     head_claim,
@@ -151,7 +154,20 @@ def _about_coreference(view: View) -> None:
             head=view.name, share=percent(float(table.query_control[view.head]))
         )
     st.markdown(f":small[{plain(said)}]")
+    if cues := view.record.raw.get("cues"):
+        st.markdown(f":small[{plain(_by_cue(view, cues))}]")
     st.markdown(f":small[{plain(_other_corpora(view))}]")
+
+
+def _by_cue(view: View, cues: list[dict[str, Any]]) -> str:
+    """Where the head fails: its accuracy by what decides the pronoun, the best cue first."""
+    layer, head = view.head
+    found = sorted(((float(each["accuracy"][layer][head]), each) for each in cues), key=lambda pair: -pair[0])
+    listed = ", ".join(
+        _("{cue} {share} of {n}").format(cue=_(CUES.get(each["cue"], each["cue"])), share=percent(share), n=each["n"])
+        for share, each in found
+    )
+    return _("{head} by what decides: {list}.").format(head=view.name, list=listed)
 
 
 def _other_corpora(view: View) -> str:

@@ -51,6 +51,13 @@ COREFERENCE_NAMES = {
     "coref-noun": "pronoun → the noun it stands for",
     "coref": "pronoun → any right mention before it",
 }
+CUES = {
+    "gender": "gender",
+    "number": "number",
+    "animacy": "person or thing",
+    "binding": "reflexive or not",
+    "meaning": "only meaning",
+}
 SHORT = {"coref-noun": "pronoun → noun", "coref": "pronoun → any"}
 OFFSETS = {
     "-5": "looking five words back",

@@ -147,7 +147,7 @@ def test_a_fresh_record_has_the_form_of_the_shipped_ones(minilm):
     few = Corpus(corpus.sentences[:12], corpus.passages[:6], sources=corpus.sources)
     fresh = as_record(score(minilm, few), few, {"corpus": "mine"})
     assert json.loads(as_lines(fresh)) == json.loads(json.dumps(fresh))
-    assert set(fresh) == set(shipped("own").raw)
+    assert set(fresh) == set(shipped("own").raw) - {"cues"}
     assert fresh["dependencies"][0].keys() == shipped("own").raw["dependencies"][0].keys()
     assert Record(fresh).offset_share().shape == (6, 12, len(OFFSETS))
 
@@ -167,3 +167,18 @@ def test_what_is_no_name_of_a_head_is_refused(name):
 
 def test_there_is_no_record_of_other_models():
     assert shipped("ud", "trained", "bert-base-uncased") is None and habits("toy") is None
+
+
+def test_pronouns_by_what_decides_them_show_where_heads_fail():
+    cues = {each["cue"]: each for each in shipped("own").raw["cues"]}
+    assert {cue: each["n"] for cue, each in cues.items()} == {  # as data/corpus/README.md counts them
+        "gender": 41,
+        "number": 27,
+        "animacy": 24,
+        "binding": 16,
+        "meaning": 23,
+    }
+    table = shipped("own").table("coref")
+    together = sum(each["n"] * np.array(each["accuracy"]) for each in cues.values()) / table.n
+    np.testing.assert_allclose(together, table.accuracy, atol=0.001)
+    assert max(np.array(cues["meaning"]["accuracy"]).ravel()) < 0.75 < cues["gender"]["accuracy"][1][3]

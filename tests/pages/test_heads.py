@@ -75,6 +75,7 @@ def test_coreference_opens_on_gum_where_4_2_finds_nouns_and_names_the_other_corp
     assert "4-2 elsewhere — GAP: 73 % of 300, best 4-2; Headwork's own sentences: 67 % of 131, best 2-4." in app.words
     app.pick("heads_corpus", "own")
     assert app.value("heads_at") == "2-4" and "Head 2-4 gets 88 %" in app.words
+    assert "2-4 by what decides: " in app.words and "only meaning " in app.words  # where it fails
 
 
 def test_another_relation_opens_on_its_own_best_head_and_the_link_says_all(heads):

@@ -59,7 +59,7 @@ def sentences():
     for titles in (
         *(words.COREFERENCE_NAMES, words.OFFSETS, words.CORPORA, words.VARIANTS, heads_labour.WAYS, heads_used.OF),
         *(heads_choices.QUANTITIES, heads_corpus.READY, heads_own.WAYS, heads_page.TABS),
-        *(heads_sentence.SOURCES, words.SHORT, heads_labour.HEADINGS, heads_own.ARCS),
+        *(heads_sentence.SOURCES, words.SHORT, words.CUES, heads_labour.HEADINGS, heads_own.ARCS),
     ):
         yield from ((title, "ui/heads_*.py") for title in titles.values())
     yield heads_card.CAUTION, "ui/heads_card.py"
