@@ -80,6 +80,8 @@ def test_by_keyboard_alone(page: Page, server: str):
     page.keyboard.press("Tab")
     page.keyboard.press("Tab")
     focused = page.locator(".strip .token:focus .label")
+    expect(focused).to_have_text("they")  # the token that is pinned
+    page.keyboard.press("Home")
     expect(focused).to_have_text("[CLS]")
     for _ in range(7):
         page.keyboard.press("ArrowRight")
