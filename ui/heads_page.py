@@ -33,6 +33,7 @@ def show(model_id: str, text: str, mask: Mask) -> None:
     if not heads_data.corpora(model_id):
         label = load_model(model_id).label
         heads_main.no_record(label)
+        st.session_state.setdefault("heads_upload_source", "en")  # so that one click is enough
         corpus_tab(model_id, label)
         return
     view = heads_choices.read_controls(model_id)

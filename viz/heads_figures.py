@@ -94,6 +94,7 @@ def score_grid(
             textfont={"size": 12, "color": ink.ravel().tolist()},
             customdata=[text for row in hovers for text in row],
             hovertemplate="%{customdata}<extra></extra>",
+            hoverlabel={"bgcolor": "#1D2329", "font": {"color": "#FFFFFF", "size": 14}},  # marks have no colour to take
             marker={
                 "symbol": "square-open",
                 "size": 22,
