@@ -15,6 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+PIECE = 1 << 18  # bytes between two pauses
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
@@ -31,6 +32,7 @@ class Hub:
         self.drops_left = 1_000_000
         self.shorten_by = 0  # serve weights that end too early, with the true size in the answer to HEAD
         self.corrupt = False  # serve weights with one byte changed
+        self.pause = 0.0  # seconds between pieces of weights
         self.silent = False  # take the connection and never answer
         self.html = False  # answer as something that is no hub
         self.requests: list[tuple[str, str, str | None]] = []  # method, path, Range
@@ -122,8 +124,16 @@ def _handler(hub: Hub) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
             if self.command == "HEAD":
                 return
-            self.wfile.write(body if drop_after is None else body[:drop_after])
-            self.wfile.flush()
+            body = body if drop_after is None else body[:drop_after]
+            step = PIECE if hub.pause else max(len(body), 1)
+            try:
+                for start in range(0, len(body), step):
+                    self.wfile.write(body[start : start + step])
+                    self.wfile.flush()
+                    if hub.pause and start + step < len(body):
+                        hub.released.wait(hub.pause)
+            except OSError:  # who asked has gone
+                self.close_connection = True
             if drop_after is not None:
                 self.close_connection = True
 

@@ -46,16 +46,16 @@ def browser_type_launch_args(browser_type_launch_args):
 
 
 @contextmanager
-def running_app(**environment: str):
-    """A server of this app on a free port; yields its address."""
+def running_app(script: str = "app.py", **environment: str):
+    """A server of this app, or of one of `apps/`, on a free port; yields its address. An empty variable is not set."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.address", "127.0.0.1"]
+    command = [sys.executable, "-m", "streamlit", "run", script, "--server.address", "127.0.0.1"]
     command += ["--server.port", str(port), "--server.fileWatcherType", "none"]
-    server = subprocess.Popen(
-        command, cwd=ROOT, env={**os.environ, **environment}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+    variables = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
+    variables = {name: value for name, value in variables.items() if value or name not in environment}
+    server = subprocess.Popen(command, cwd=ROOT, env=variables, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     address = f"http://127.0.0.1:{port}"
     try:
         deadline = time.monotonic() + 60

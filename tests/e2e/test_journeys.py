@@ -97,6 +97,44 @@ def test_a_link_opened_first_on_a_fresh_server_keeps_the_frame_and_the_settings(
     assert link(page) == {"text": "Two cats slept.", "mask": "causal+padding:8", "lang": "zh"}
 
 
+# The first click on a server that was just started (ui/shell.py says what is special about it).
+def test_the_first_click_on_the_language_counts_on_a_fresh_server(page: Page, fresh_server: str):
+    page.goto(fresh_server)
+    drawn(page)
+    page.get_by_text("简体中文").click()
+    expect(page.get_by_role("heading", name="每个注意力头在看什么？")).to_be_visible()
+
+
+def test_the_first_mask_counts_on_a_fresh_server(page: Page, fresh_server: str):
+    page.goto(fresh_server)
+    drawn(page)
+    choose(page, "Mask", "causal: itself and before")
+    expect(status(page)).to_contain_text("mask causal")
+
+
+def test_the_first_sentence_counts_on_a_fresh_server(page: Page, fresh_server: str):
+    page.goto(fresh_server)
+    drawn(page)
+    type_sentence(page, "Two cats slept.")
+    expect(status(page)).to_contain_text("N = 6")
+    expect(sentence(page)).to_have_value("Two cats slept.")
+
+
+def test_the_first_model_counts_on_a_fresh_server(page: Page, fresh_server: str):
+    page.goto(fresh_server)
+    drawn(page)
+    choose(page, "Model", "Toy (untrained)")
+    expect(status(page)).to_contain_text("Toy (untrained)")
+
+
+def test_the_first_click_counts_on_a_page_that_a_link_opened_on_a_fresh_server(page: Page, fresh_server: str):
+    page.goto(f"{fresh_server}/masks")
+    expect(page.get_by_role("heading", name="What does a mask change?")).to_be_visible(timeout=60_000)
+    settled(page)
+    page.get_by_text("简体中文").click()
+    expect(page.get_by_test_id("stSidebar").get_by_role("textbox", name="句子")).to_be_visible()
+
+
 def test_a_link_restores_layer_head_and_mask(page: Page, server: str):
     page.goto(f"{server}/?text=Two+cats+slept.&mask=causal%2Bpadding:8&layer=3&head=9")
     drawn(page)
@@ -158,5 +196,10 @@ def test_what_was_typed_is_text_and_never_a_page_of_its_own(page: Page, server: 
     assert page.locator("[data-testid=stMain] img").count() == 0
     page.get_by_role("combobox", name="Model").fill("![i](http://example.org/i.png)")
     page.get_by_role("combobox", name="Model").press("Enter")
-    expect(page.get_by_role("alert")).to_contain_text("There is no model '![i](http://example.org/i.png)'")
+    expect(page.get_by_role("alert")).to_contain_text("There is no model '![i](http:\u2060//example.org/i.png)'")
     assert page.locator("[data-testid=stMain] img").count() == 0
+    for typed in ("www.example.org/a/b", "a@b.org", "http://example.org/a"):
+        page.get_by_role("combobox", name="Model").fill(typed)
+        page.get_by_role("combobox", name="Model").press("Enter")
+        expect(page.get_by_role("alert")).to_contain_text(re.compile("There is no model '" + typed[:2]))
+        assert page.get_by_role("alert").locator("a").count() == 0
