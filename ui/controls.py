@@ -33,7 +33,7 @@ BASES = {
     "prefix": "prefix: all see the start",
 }
 FROM_LINK = "link"  # the mask of a link that these choices can't express; session state "mask_link" spells it
-LONGEST_SPELLING = 40  # of that mask in the menu: a drawn one can have hundreds of digits
+LONGEST_SPELLING = 40  # characters of a mask in a menu
 NUMBER_BOUNDS = {"window": (0, 511, 2), "prefix": (0, 512, 4), "padding": (1, 512, 16)}  # least, most, at first
 SEGMENTS = 16  # more choices than this go on a slider
 
@@ -191,7 +191,7 @@ def _mask() -> Mask:
     names = {base: _(name) for base, name in BASES.items()}
     linked = parse_mask(st.session_state.get("mask_link", "bidirectional"))
     if "mask_link" in st.session_state:
-        names[FROM_LINK] = _("from the link: {mask}").format(mask=_short(str(linked)))
+        names[FROM_LINK] = _("from the link: {mask}").format(mask=short(str(linked)))
     base = st.selectbox(
         _("Mask"),
         list(names),
@@ -240,7 +240,8 @@ def _fits(name: str, size: int | None) -> bool:
     return size is None or least <= size <= most
 
 
-def _short(spelled: str) -> str:
+def short(spelled: str) -> str:
+    """A mask's spelling for a menu: a drawn one can have hundreds of digits."""
     return spelled if len(spelled) <= LONGEST_SPELLING else spelled[: LONGEST_SPELLING - 1] + "…"
 
 

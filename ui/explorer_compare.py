@@ -108,13 +108,13 @@ def _mask(mine: Mask) -> Mask:
     first = "causal" if str(mine) != "causal" else "bidirectional"
     if "b_mask" not in st.session_state:
         mask = links.read("b_mask", parse_mask, None)
-        st.session_state["b_mask"] = str(mask) if mask is not None and mask.drawn is None else first
+        st.session_state["b_mask"] = str(mask) if mask is not None else first
     names = list(dict.fromkeys([*options, st.session_state["b_mask"]]))
     with st.container(width=260):
         spelled = st.selectbox(
             _("Mask of B"),
             names,
-            format_func=lambda name: options.get(name, name),
+            format_func=lambda name: options.get(name, controls.short(name)),
             key="b_mask",
             accept_new_options=True,
             help=_("Or type a mask as links spell it: window:3, causal+window:2, prefix:5, padding:16."),

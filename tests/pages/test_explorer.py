@@ -301,6 +301,7 @@ DEPENDENT = [
     *({"view": "compare", "differs": kind} for kind in ("head", "layer", "sentence", "model")),
     {"view": "compare", "b_mask": "prefix:4"},
     {"view": "compare", "b_mask": "causal+window:3"},
+    {"view": "compare", "b_mask": "matrix:12:" + "f" * 36},
     {"view": "compare", "differs": "head", "b_head": "7"},
     {"view": "compare", "differs": "layer", "b_layer": "6"},
 ]
@@ -328,7 +329,7 @@ def test_every_choice_comes_from_the_link_and_stays_in_it(app, link):
         {"pinned": "-1"},
         {"large": "1"},
         {"view": ""},
-        {"view": "compare", "b_mask": "matrix:2:8"},
+        {"view": "compare", "b_mask": "matrix:2:88"},
         {"view": "compare", "differs": "head", "b_head": "2"},
     ],
     ids=str,

@@ -1,6 +1,7 @@
 """The figures by their data: what a cell shows, what is masked, what the axes call it, and how many bytes it takes."""
 
 import json
+import math
 import re
 
 import numpy as np
@@ -182,6 +183,22 @@ def test_extreme_sizes_build(n):
     head_heatmap(attention[3], allowed, ["t"] * n)
     n_bytes = len(plotly.io.to_json(layer_grid(attention, allowed, ["t"] * n, layer=0), validate=False))
     assert n_bytes < 300_000
+
+
+@pytest.mark.parametrize(("n_heads", "n"), [(1, 1), (4, 5), (12, 12), (5, MAX_CELLS + 1)])
+def test_masked_cells_of_the_grid_are_holes_over_grey_that_lies_under_each_tile_exactly(n_heads, n):
+    allowed = np.tril(np.ones((n, n), dtype=bool))
+    attention = np.where(allowed, 0.5, 0.0).astype(np.float32)[None].repeat(n_heads, 0)
+    figure = layer_grid(attention, allowed, ["x"] * n, layer=0, selected=0)
+    grey = [shape for shape in figure.layout.shapes if shape.fillcolor == MASKED_FILL]
+    assert len(grey) == n_heads and all((shape.layer, shape.line.width) == ("below", 0) for shape in grey)
+    x, y = (np.asarray(edges, dtype=float) for edges in (figure.data[0].x, figure.data[0].y))
+    n_columns, n_cells = math.ceil(math.sqrt(n_heads)), round(grey[0].x1 - grey[0].x0)
+    for head, shape in enumerate(grey):
+        row, column = divmod(head, n_columns)
+        left, top = column * (n_cells + 1), row * (n_cells + 1)  # a column and a row of the mosaic parts two tiles
+        corners = (x[left], x[left + n_cells], y[top], y[top + n_cells])
+        assert (shape.x0, shape.x1, shape.y0, shape.y1) == pytest.approx(corners)
 
 
 def test_the_selected_head_is_outlined_and_its_name_bold():
