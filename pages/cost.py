@@ -5,23 +5,28 @@ import streamlit as st
 from ui import cost_controls, cost_tabs
 from ui.languages import _
 from ui.shell import require_router
+from ui.tabs import open_tab
 
 require_router()
 
 st.title(_("What does it weigh, and what does it cost?"))
 config, pooler = cost_controls.config()
 ledger = cost_tabs.headline(config, pooler)
-names = [_("Parameters"), _("One head or several"), _("Longer sentences"), _("What the paper measured")]
-parameters, heads, growth, paper = st.tabs(names, key="cost_tab", on_change="rerun")
-if parameters.open:
-    with parameters:
+opened, place = open_tab(
+    {
+        "parameters": "Parameters",
+        "heads": "One head or several",
+        "growth": "Longer sentences",
+        "paper": "What the paper measured",
+    },
+    state="cost_tab",
+)
+with place:
+    if opened == "parameters":
         cost_tabs.parameters(ledger, config)
-if heads.open:
-    with heads:
+    elif opened == "heads":
         cost_tabs.heads(config)
-if growth.open:
-    with growth:
+    elif opened == "growth":
         cost_tabs.growth(config)
-if paper.open:
-    with paper:
+    else:
         cost_tabs.paper()

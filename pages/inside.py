@@ -5,22 +5,27 @@ import streamlit as st
 from ui import inside_attention, inside_controls, inside_tabs
 from ui.languages import _
 from ui.shell import require_router
+from ui.tabs import open_tab
 
 require_router()
 
 st.title(_("Where does the map come from?"))
 record = inside_controls.record()
-names = [_("Attention, step by step"), _("One cell"), _("The block"), _("Heads and layers")]
-attention, cell, block, layers = st.tabs(names, key="inside_tab", on_change="rerun")
-if attention.open:
-    with attention:
+opened, place = open_tab(
+    {
+        "steps": "Attention, step by step",
+        "cell": "One cell",
+        "block": "The block",
+        "layers": "Heads and layers",
+    },
+    state="inside_tab",
+)
+with place:
+    if opened == "steps":
         inside_attention.steps(record)
-if cell.open:
-    with cell:
+    elif opened == "cell":
         inside_attention.cell(record)
-if block.open:
-    with block:
+    elif opened == "block":
         inside_tabs.block(record)
-if layers.open:
-    with layers:
+    else:
         inside_tabs.layers(record)

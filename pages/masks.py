@@ -15,6 +15,7 @@ from ui import (
 )
 from ui.languages import _
 from ui.shell import require_router
+from ui.tabs import open_tab
 
 require_router()
 
@@ -36,18 +37,22 @@ mask_picture.honest(first, second)
     first, second, layer, head
 )
 
-names = [_("Before the softmax"), _("The future"), _("Padding"), _("Who may look at whom")]
-steps, future, padding, flow = st.tabs(names, key="mask_tab", on_change="rerun")
-if steps.open:
-    with steps:
+opened, place = open_tab(
+    {
+        "steps": "Before the softmax",
+        "future": "The future",
+        "padding": "Padding",
+        "flow": "Who may look at whom",
+    },
+    state="mask_tab",
+)
+with place:
+    if opened == "steps":
         mask_steps.steps(first if second.allowed.all() else second, layer, head)
-if future.open:
-    with future:
+    elif opened == "future":
         mask_future.leak_test(first, second)
         mask_future.reveal(first, layer, head)
-if padding.open:
-    with padding:
+    elif opened == "padding":
         mask_padding.padding(first, layer, head)
-if flow.open:
-    with flow:
+    else:
         mask_gallery.who_may_look(second)

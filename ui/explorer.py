@@ -4,7 +4,7 @@ import streamlit as st
 
 from analysis import READINGS, Reading
 from model import AttentionTrace, HeadworkError
-from ui import components, controls, explorer_maps, explorer_view, links, remarks
+from ui import components, controls, explorer_maps, explorer_view, remarks
 from ui.explorer_compare import compare_tab
 from ui.explorer_heads import heads_tab
 from ui.explorer_numbers import numbers_tab
@@ -13,6 +13,7 @@ from ui.explorer_view import BY_MAP, View
 from ui.faults import fragment
 from ui.languages import _, explain, plain
 from ui.loading import Again
+from ui.tabs import open_tab
 from viz.heatmaps import head_heatmap
 from viz.style import Style
 
@@ -167,18 +168,9 @@ def _and(names: tuple[str, ...]) -> str:
 
 
 def _tabs(trace: AttentionTrace, reading: Reading, view: View, style: Style) -> None:
-    """Only the open tab is computed; which one it is stands in the link."""
-    titles = {name: _(title) for name, title in TABS.items()}
-    now = explorer_view.choice("view", list(TABS), "heads")
-    lang = st.session_state.get("lang", "en")
-    key = f"tabs_{lang}"  # the labels are what Streamlit remembers, so a language has its own
-    # Another default would make it another widget, which forgets the click: it stays what it was at first.
-    first = st.session_state.setdefault(f"first_{key}", now)
-    places = st.tabs(list(titles.values()), default=titles[first], key=key, on_change="rerun")
-    opened = next((name for name, place in zip(titles, places, strict=True) if place.open), "heads")
-    st.session_state["view"] = opened
-    links.write("view", opened, "heads")
-    with places[list(titles).index(opened)]:
+    """Only the open tab is computed."""
+    opened, place = open_tab(TABS, state="view", link="view")
+    with place:
         try:
             if opened == "heads":
                 heads_tab(trace, reading, view, style)

@@ -3,13 +3,14 @@
 import streamlit as st
 
 from model import HeadworkError, Mask
-from ui import heads_choices, heads_data, heads_main, links
+from ui import heads_choices, heads_data, heads_main
 from ui.heads_card import card_tab
 from ui.heads_corpus import corpus_tab
 from ui.heads_labour import labour_tab
 from ui.heads_sentence import sentence_tab
-from ui.languages import _, explain
+from ui.languages import explain
 from ui.loading import load_model
+from ui.tabs import open_tab
 
 TABS = {
     "labour": "Who does what",
@@ -42,17 +43,9 @@ def show(model_id: str, text: str, mask: Mask) -> None:
 
 
 def _tabs(view: heads_choices.View, model_id: str, text: str, mask: Mask) -> None:
-    """Only the open tab is computed; which one it is stands in the link."""
-    titles = {name: _(title) for name, title in TABS.items()}
-    now = heads_choices.kept("view", list(TABS), "labour")
-    key = f"heads_tabs_{st.session_state.get('lang', 'en')}"  # Streamlit remembers labels: a language has its own
-    # Another default would make it another widget, which forgets the click: it stays what it was at first.
-    first = st.session_state.setdefault(f"first_{key}", now)
-    places = st.tabs(list(titles.values()), default=titles[first], key=key, on_change="rerun")
-    opened = next((name for name, place in zip(titles, places, strict=True) if place.open), "labour")
-    st.session_state["heads_view"] = opened
-    links.write("view", opened, "labour")
-    with places[list(titles).index(opened)]:
+    """Only the open tab is computed."""
+    opened, place = open_tab(TABS, state="heads_view", link="view")
+    with place:
         try:
             if opened == "labour":
                 labour_tab(view)

@@ -3,6 +3,7 @@
 from contextvars import ContextVar
 from pathlib import Path
 
+import pandas  # noqa: F401  # before any page: plotly stumbles over one that another visitor is still importing
 import streamlit as st
 
 from ui import controls, faults, languages

@@ -30,7 +30,7 @@ def cost(app, monkeypatch):
             return self.tab(tab) if tab != TABS[0] else self
 
         def tab(self, name):
-            app.test.session_state["cost_tab"] = name
+            app.test.session_state["cost_tab_tabs_en"] = name
             app.run()
             return self
 

@@ -41,7 +41,7 @@ def inside(app):
             return self.tab(tab) if tab != "steps" else self
 
         def tab(self, name):
-            app.test.session_state["inside_tab"] = TABS[name]
+            app.test.session_state["inside_tab_tabs_en"] = TABS[name]
             app.run()
             return self
 

@@ -26,7 +26,7 @@ def lab(app, monkeypatch):
         app.run()
         app.test.switch_page("pages/masks.py")
         if tab:
-            app.test.session_state["mask_tab"] = TABS[tab]
+            app.test.session_state["mask_tab_tabs_en"] = TABS[tab]
         return app.run()
 
     return open_at
