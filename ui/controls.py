@@ -20,7 +20,7 @@ from model.catalogue import (
 )
 from model.tokens import MAX_CHARACTERS
 from ui import links
-from ui.languages import _
+from ui.languages import _, spoken_names
 
 EXAMPLES = Path(__file__).parent.parent / "data" / "examples.json"
 MOST_CHARACTERS = 5 * MAX_CHARACTERS  # the browser drops longer pastes without a word; the model cuts, and says so
@@ -140,10 +140,13 @@ def _take_example() -> None:
 
 
 def _model() -> str:
-    labels = {entry.id: _(entry.label) for entry in entries()}
+    names = {entry.id: entry.label for entry in entries()}
+    labels = {model_id: _(name) for model_id, name in names.items()}
     if "model" not in st.session_state:
         st.session_state["model"] = links.read("model", lambda text: resolve(text).id, default_id())
         _unfold_toy()
+    elif (said := spoken_names(names).get(st.session_state["model"])) is not None:
+        st.session_state["model"] = said
     chosen = st.selectbox(
         _("Model"),
         list(dict.fromkeys([*labels, st.session_state["model"] or default_id()])),  # what was typed stays in the list
@@ -254,15 +257,22 @@ def _number(name: str, label: str) -> int:
 def _pick(label: str, key: str, n: int, first: int) -> int:
     """One of 1…n, kept in the link under `key`; `first` at first. What an example asks for goes before."""
     now = st.session_state.get(key)
-    wanted = st.session_state.get("wanted", {}).pop(key, now)
-    if wanted is not None and (wanted := min(max(wanted, 1), n)) != now:
-        st.session_state[key] = wanted
+    wish, shown = st.session_state.get(f"{key}_wish", (None, None))
+    if now is not None and now != shown:
+        wish = now  # chosen by hand, or in the link; a smaller model shows its last, and a larger one this again
+    wish = st.session_state.get("wanted", {}).pop(key, wish)
+    if wish is not None and (fitting := min(max(wish, 1), n)) != now:
+        st.session_state[key] = fitting
         default = None  # Streamlit warns when a widget has both a default and a value
     else:
         default = min(first, n)
     if n > SEGMENTS:
-        return int(st.slider(label, 1, n, default, key=key, bind="query-params"))
-    chosen = st.segmented_control(
-        label, list(range(1, n + 1)), default=default, required=True, key=key, bind="query-params", wrap=True
-    )
-    return int(chosen or 1)
+        picked = int(st.slider(label, 1, n, default, key=key, bind="query-params"))
+    else:
+        segments = list(range(1, n + 1))
+        chosen = st.segmented_control(
+            label, segments, default=default, required=True, key=key, bind="query-params", wrap=True
+        )
+        picked = int(chosen or 1)
+    st.session_state[f"{key}_wish"] = (picked if wish is None else wish, picked)
+    return picked

@@ -13,7 +13,7 @@ from model import AttentionTrace, HeadworkError, Mask, parse_mask
 from model.catalogue import entries, resolve
 from ui import controls, explorer_maps, links, loading, remarks
 from ui.explorer_view import View, menu
-from ui.languages import _, plain
+from ui.languages import _, plain, spoken_names
 from viz.comparison import difference_heatmap
 from viz.heatmaps import head_heatmap
 from viz.style import Style
@@ -109,6 +109,8 @@ def _mask(mine: Mask) -> Mask:
     if "b_mask" not in st.session_state:
         mask = links.read("b_mask", parse_mask, None)
         st.session_state["b_mask"] = str(mask) if mask is not None else first
+    elif (said := spoken_names(MASKS).get(st.session_state["b_mask"])) is not None:
+        st.session_state["b_mask"] = said
     names = list(dict.fromkeys([*options, st.session_state["b_mask"]]))
     with st.container(width=260):
         spelled = st.selectbox(

@@ -41,6 +41,14 @@ def translate(text: str, language: str) -> str:
     return catalogue(language).get(text, text)
 
 
+def spoken_names(names: dict[str, str]) -> dict[str, str]:
+    """Name in any language → option, for a menu that also takes what is typed.
+
+    When the language changes, the browser sends the label it shows, which is no label any more and comes in as typed.
+    """
+    return {translate(name, language): option for option, name in names.items() for language in LANGUAGES}
+
+
 @cache
 def catalogue(language: str) -> dict[str, str]:
     """English → translated, for one language. Empty for English."""

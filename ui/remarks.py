@@ -6,7 +6,9 @@ from typing import Any
 import streamlit as st
 
 from model import AttentionTrace
+from model.tokens import MAX_CHARACTERS
 from model.tracing import LARGEST_ROW_ERROR
+from ui.controls import MOST_CHARACTERS
 from ui.languages import _, _n, plain
 from ui.loading import check, load_model
 
@@ -17,11 +19,10 @@ def cut(trace: AttentionTrace) -> None:
     """Says how much of the text was left out."""
     tokens = trace.tokenized
     if tokens.n_cut_characters:
-        st.warning(
-            _("The text is too long: its last {n:,} characters were left out before reading.").format(
-                n=tokens.n_cut_characters
-            )
-        )
+        said = _("The text is too long: its last {n:,} characters were left out before reading.")
+        if tokens.n_cut_characters >= MOST_CHARACTERS - MAX_CHARACTERS:  # the box itself holds no more
+            said = _("The text is too long: more than {n:,} characters at its end were left out before reading.")
+        st.warning(said.format(n=tokens.n_cut_characters))
     if tokens.n_cut:
         limit = trace.n_tokens
         said = _n(

@@ -77,6 +77,10 @@ def test_layer_head_and_language_change_the_picture_and_the_link(page: Page, ser
     expect(page.get_by_role("heading", name="每个注意力头在看什么？")).to_be_visible()
     expect(status(page)).to_contain_text("头 3-9")
     assert link(page) == {"layer": "3", "head": "9", "lang": "zh"}
+    page.get_by_text("English").click()  # and back: the names in the menus are not taken for something typed
+    expect(page.get_by_role("heading", name="What does each head look at?")).to_be_visible()
+    expect(status(page)).to_contain_text("MiniLM-L6 (built in) · head 3-9")
+    expect(page.get_by_role("alert")).to_have_count(0)
 
 
 # The first page is at "/"; every other one at the name of its file, where Streamlit would run it without the app.

@@ -241,6 +241,16 @@ def test_the_toy_is_called_untrained_and_its_sizes_are_controls(app):
     assert len(app.errors) == 1 and app.errors[0].startswith("d_model 32 can't be split over 5 heads")
 
 
+def test_a_larger_model_shows_the_chosen_layer_and_head_again(app):
+    app.open(layer="6", head="12")
+    app.pick("model", "toy")
+    assert (app.value("layer"), app.value("head")) == (2, 4)
+    app.pick("model", "minilm")
+    assert (app.value("layer"), app.value("head")) == (6, 12)
+    app.pick("model", "toy").pick("head", 3).pick("model", "minilm")
+    assert (app.value("layer"), app.value("head")) == (6, 3)  # what was chosen since counts
+
+
 def test_a_smaller_model_clamps_layer_and_head(app):
     app.open().pick("layer", 6).pick("head", 12)
     app.pick("model", "toy")

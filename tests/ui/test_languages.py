@@ -136,3 +136,8 @@ def test_an_address_is_broken_where_it_would_become_a_link(text, shown):
 
 def test_line_breaks_can_start_no_list_or_heading():
     assert plain("a\n\n- b\n# c") == "a - b \\# c"
+
+
+def test_a_name_in_any_language_is_the_option_it_names():
+    named = spoken_names({"minilm": "MiniLM-L6 (built in)", "other": "never translated"})
+    assert named == {"MiniLM-L6 (built in)": "minilm", "MiniLM-L6（内置）": "minilm", "never translated": "other"}
