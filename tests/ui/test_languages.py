@@ -17,7 +17,7 @@ from ui.explorer import TABS
 from ui.explorer_compare import KINDS, MASKS
 from ui.explorer_heads import SHOWN
 from ui.explorer_view import BY_MAP_TITLE, CURVES, LEVELS, WHAT_WORDS_ARE
-from ui.languages import NO_WIDTH, catalogue, explain, plain, translate
+from ui.languages import NO_WIDTH, catalogue, explain, plain, spoken_names, translate
 from viz.export_layout import PRINTED
 
 ROOT = Path(__file__).parents[2]
