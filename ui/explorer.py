@@ -4,10 +4,11 @@ import streamlit as st
 
 from analysis import READINGS, Reading
 from model import AttentionTrace, HeadworkError
-from ui import components, controls, explorer_maps, explorer_view, remarks
+from ui import components, explorer_maps, explorer_view, remarks
 from ui.explorer_compare import compare_tab
 from ui.explorer_heads import heads_tab
 from ui.explorer_numbers import numbers_tab
+from ui.explorer_strip import strip
 from ui.explorer_take import take_tab
 from ui.explorer_view import BY_MAP, View
 from ui.faults import fragment
@@ -65,7 +66,7 @@ def explore(again: Again) -> None:
         return
     style = explorer_maps.style(reading, view)
     with strip_place:
-        _strip(trace, reading, view, style)
+        strip(trace, reading, view, style)
     with map_place:
         _map(reading, view, style)
     with overview_place:
@@ -75,31 +76,6 @@ def explore(again: Again) -> None:
     st.markdown(f"**{plain(_(kind.title))}.** {plain(_(kind.shows))} {plain(_(kind.leaves_out))}")
     remarks.status(trace, view.name)
     _tabs(trace, reading, view, style)
-
-
-def _strip(trace: AttentionTrace, reading: Reading, view: View, style: Style) -> None:
-    of, labels = reading.trace, reading.trace.labels  # what is called when the strip changes is kept by the session
-    components.token_strip(
-        of.attention[view.layer],
-        of.allowed,
-        of.labels,
-        layer=view.layer,
-        heads=explorer_view.shown_heads(view, of.n_heads),
-        key="strip",
-        source=explorer_maps.source(trace, view),
-        is_special=list(of.is_special),
-        is_padding=list(of.units.of_kind("padding")),
-        pinned=explorer_view.pinned(of.labels, controls.example_look(trace.text)),
-        direction=explorer_view.direction(),
-        scale=style.curve,
-        maximum=style.maximum,
-        tile=0,
-        height=170,
-        text_scale=style.text_scale,
-        on_pinned=lambda index: explorer_view.pin(labels, index),
-        on_heads=lambda heads: explorer_view.choose_heads(view, heads),
-        on_direction=explorer_view.turn,
-    )
 
 
 def _map(reading: Reading, view: View, style: Style) -> None:

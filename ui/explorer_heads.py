@@ -5,16 +5,19 @@ import streamlit as st
 from analysis import READINGS, Reading
 from model import AttentionTrace
 from ui import explorer_maps, remarks
+from ui.explorer_strip import strip
 from ui.explorer_view import View, segments
 from ui.languages import _, plain
 from viz.heatmaps import head_heatmap, layer_grid
 from viz.style import Style
 
 GRID_HEIGHT = 560
+TILE = 150  # pixels, six to a row of a laptop's screen
 ROLLOUT_HEIGHT = 520
 SIDE_HEIGHT = 400
 SHOWN = {
     "heads": "Heads one by one",
+    "pointing": "Maps that follow the pointer",
     "readings": "Four readings of this head",
     "rollout": "All layers together (rollout)",
 }
@@ -28,6 +31,9 @@ def heads_tab(trace: AttentionTrace, reading: Reading, view: View, style: Style)
         return
     if shown == "readings":
         _side_by_side(trace, view)
+        return
+    if shown == "pointing":
+        strip(trace, reading, view, style, key="tiles", tile=TILE)
         return
     of = reading.trace
     grid = layer_grid(

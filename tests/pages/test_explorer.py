@@ -133,6 +133,13 @@ def test_an_example_opens_with_the_token_that_it_is_there_for(app):
     assert component(app, "strip")["pinned"] is None
 
 
+def test_the_layers_maps_can_follow_the_pointer(app):
+    app.open(view="heads", show="pointing", pinned="6")
+    tiles, strip = component(app, "tiles"), component(app, "strip")
+    assert tiles["tile"] > 0 and strip["tile"] == 0
+    assert tiles["pinned"] == strip["pinned"] == 5 and tiles["heads"] == strip["heads"]
+
+
 def test_more_heads_in_the_link_stand_in_the_strip_until_the_layer_changes(app):
     app.open(heads="2,9,11")
     assert component(app, "strip")["heads"] == [1, 8, 10]
@@ -290,7 +297,7 @@ BOUND = {
     "scale": list(COLORSCALES[1:]),
     "large": ["on"],
     "view": ["numbers", "compare", "take"],
-    "show": ["readings", "rollout"],
+    "show": ["pointing", "readings", "rollout"],
     "heads": ["2,9", "mean", "1,2,3,4,5,6,7,8,9,10,11,12"],
     "pinned": ["1", "12", "none"],
     "direction": ["looked_at_by"],

@@ -1,0 +1,45 @@
+"""The sentence as the instrument, on the Attention page: the link says what is shown, and hears what is pinned."""
+
+from analysis import Reading
+from model import AttentionTrace
+from ui import components, controls, explorer_maps, explorer_view
+from ui.explorer_view import View
+from viz.style import Style
+
+
+def strip(
+    trace: AttentionTrace,
+    reading: Reading,
+    view: View,
+    style: Style,
+    *,
+    key: str = "strip",
+    tile: int = 0,
+    height: int = 170,
+) -> None:
+    """The sentence with the arcs of the chosen heads; with `tile`, the layer's maps below it, that many pixels wide.
+
+    What is pointed at in the sentence is marked in those maps, and the other way round.
+    """
+    of, labels = reading.trace, reading.trace.labels  # what is called when the strip changes is kept by the session
+    components.token_strip(
+        of.attention[view.layer],
+        of.allowed,
+        of.labels,
+        layer=view.layer,
+        heads=explorer_view.shown_heads(view, of.n_heads),
+        key=key,
+        source=explorer_maps.source(trace, view),
+        is_special=list(of.is_special),
+        is_padding=list(of.units.of_kind("padding")),
+        pinned=explorer_view.pinned(of.labels, controls.example_look(trace.text)),
+        direction=explorer_view.direction(),
+        scale=style.curve,
+        maximum=style.maximum,
+        tile=tile,
+        height=height,
+        text_scale=style.text_scale,
+        on_pinned=lambda index: explorer_view.pin(labels, index),
+        on_heads=lambda heads: explorer_view.choose_heads(view, heads),
+        on_direction=explorer_view.turn,
+    )
