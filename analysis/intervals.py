@@ -11,7 +11,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-DRAWS = 1000  # notes/heads.md section 5
+DRAWS = 1000
 LEVEL = 0.95
 FEWEST_ARCS = 30  # below it no interval is given (section 3.4: what few arcs say changes with the next few)
 FEWEST_SENTENCES = 50  # from here on the name of the best head is called stable (section 3.4)

@@ -82,7 +82,7 @@ def score(
         corpus: what to run; nothing in it is changed.
         mask: the mask of the forward pass. Under a causal mask a word can only be scored on earlier words.
         writing: "apart" puts a space between all words, so that each has pieces of its own ("do n ' t"): the way the
-            reference numbers of notes/heads.md were measured. "written" gives the model the text as people write it
+            reference numbers of the tests were measured. "written" gives the model the text as people write it
             ("don ' t"); there, words that share a piece share its weight, and neither can be told from the other.
         restrict: lets heads choose only among words that this mask shows too. With "causal" a bidirectional model
             is scored on the arcs that a causal one can be scored on: the fair comparison.

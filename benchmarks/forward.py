@@ -42,7 +42,7 @@ MASKED_TOKENS = (64, 512)  # causal rows, batch 1
 MEMORY_TOKENS = 512
 MEMORY_KINDS = ("packed", "plain", "transformers")
 
-# DESIGN section 6.
+# The budgets of this project: time and memory beside transformers eager.
 ALWAYS, WITH_FAST_PACKING, PEAK_MIB = 1.0, 0.55, 190
 FAST_PACKING = 0.5  # oneDNN's packed product counts as beating the default BLAS where it takes at most half the time
 LONG_ROW = 2048  # tokens in all sentences together
@@ -248,7 +248,7 @@ def report(rows: Sequence[Row]) -> str:
 
 
 def verdict(rows: Sequence[Row]) -> str:
-    """The budgets of DESIGN section 6, in words."""
+    """The budgets, in words."""
     judgements = [row.judgement for row in rows]
     lines = [
         f"- {judgements.count('holds')} of {len(rows)} rows hold their budget, "

@@ -34,7 +34,7 @@ from viz.overview import overview_maps, overview_view
 from viz.token_strip import strip_maps, strip_view
 
 CHROMIUM = os.environ.get("HEADWORK_CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
-BUDGETS = {"head": 300, "layer": 300, "sentence": 700}  # milliseconds, medians (DESIGN section 6)
+BUDGETS = {"head": 300, "layer": 300, "sentence": 700}  # milliseconds, medians
 MOST_BYTES = {"layer grid": 300_000, "all heads": 500_000}
 LONG = "the quick brown fox jumped over a lazy dog and then it slept " * 5  # cut to 64 tokens below
 SUBJECTS = ("cat", "dog", "teacher", "student", "river", "king", "child", "farmer", "train", "storm", "bird", "baker")

@@ -20,7 +20,7 @@ from benchmarks.measure import Spread, describe_machine, markdown_table, ratios
 from model.catalogue import minilm_folder
 
 SENTENCE = "The cat sat on the mat because it was tired."
-BUDGET_SECONDS = 4.0  # DESIGN section 6
+BUDGET_SECONDS = 4.0
 
 _WITH_TRANSFORMERS = """
 import sys

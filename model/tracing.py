@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from model.catalogue import Entry
 
 LARGEST_ROW_ERROR = 1e-4  # rows of 512 float32 weights stay within 1e-6; beyond this, something is wrong
-MOST_TOKENS = 512  # DESIGN: a map of every head at 512 tokens takes 1 MiB a head
+MOST_TOKENS = 512  # a map of every head at 512 tokens takes 1 MiB a head
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ MOST_ROWS = 24
 MOST_HEADS = 8  # columns that fit on a phone
 WAYS = {"heads": "Relations × heads", "controls": "Beside controls", "causal": "Under a causal mask"}
 HEADINGS = {"trained": "trained", "untrained": "untrained", "mask": "[MASK] for words"}
-CLEAR = 0.05  # a gain whose whole interval lies above it: notes/heads.md section 1
+CLEAR = 0.05  # a gain whose whole interval lies above it
 
 
 def labour_tab(view: View) -> None:

@@ -15,7 +15,7 @@ from viz.look import ACCENT, COLORSCALE, Translate, untranslated
 from viz.wire import Curve, coarsen, colours, curve, encode, message
 
 MAX_CELLS = 64  # of a thumbnail, along one side
-MAX_BYTES = 450_000  # DESIGN section 6 allows 500 KB for 144 heads; the rest of the data takes a few
+MAX_BYTES = 450_000  # the budget is 500 KB for 144 heads; the rest of the data takes a few
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,7 @@ def test_measuring_gap_again_gives_the_record(minilm):
 
 
 def test_the_records_say_what_was_measured_independently():
-    """notes/heads.md section 3, on the same files."""
+    """Figures measured with another implementation on the same files."""
     for task, head, n, accuracy, baseline in (
         ("obj", "3-1", 596, 0.750, 0.376),
         ("det", "3-9", 983, 0.801, 0.603),
@@ -154,7 +154,7 @@ def test_a_fresh_record_has_the_form_of_the_shipped_ones(minilm):
 
 def test_habits_name_the_previous_and_the_next_word_heads():
     found = habits()
-    assert found["metrics"]["previous_is_top"][0][2] > 0.85  # 1-3, notes/heads.md section 3.5
+    assert found["metrics"]["previous_is_top"][0][2] > 0.85  # 1-3
     assert found["metrics"]["next_is_top"][1][8] > 0.85  # 2-9
     assert len(found["nearest"]) == 72 and all(len(each) == 3 for each in found["nearest"])
 
