@@ -1,8 +1,8 @@
 """One sentence and a link between two of its words: who points there. No percentages: one sentence proves nothing.
 
 For one object arc 12 of MiniLM's 72 heads point at the right word on average, and nearly every sentence has some head
-that gets every object right. So a link is told with how many heads find it, whether a fixed offset explains it, and what
-the head did on a corpus.
+that gets every object right. So a link is told with how many heads find it, whether a fixed offset explains it, and
+what the head did on a corpus.
 """
 
 from __future__ import annotations
