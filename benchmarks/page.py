@@ -179,7 +179,7 @@ def frames_while_pointing(page: Page, frames: list[object]) -> int:
     page.wait_for_timeout(800)
     frames.clear()
     for i in range(12):
-        page.locator(".strip .token").nth(i).hover()
+        page.locator(".st-key-strip-strip .strip .token").nth(i).hover()
     for x in range(20, 380, 20):
         page.locator(".overview .pointer").hover(position={"x": x, "y": 60})
     page.wait_for_timeout(500)

@@ -16,8 +16,8 @@ TILE = 150  # pixels, six to a row of a laptop's screen
 ROLLOUT_HEIGHT = 520
 SIDE_HEIGHT = 400
 SHOWN = {
-    "heads": "Heads one by one",
     "pointing": "Maps that follow the pointer",
+    "heads": "Heads one by one",
     "readings": "Four readings of this head",
     "rollout": "All layers together (rollout)",
 }
@@ -25,7 +25,7 @@ SHOWN = {
 
 def heads_tab(trace: AttentionTrace, reading: Reading, view: View, style: Style) -> None:
     """The layer's heads as one figure, the head in four readings, or the layers up to this one as a single map."""
-    shown = segments(_("Show"), "show", SHOWN, "heads")
+    shown = segments(_("Show"), "show", SHOWN, "pointing")
     if shown == "rollout":
         _rollout(trace, view)
         return

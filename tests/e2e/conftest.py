@@ -118,7 +118,7 @@ def settled(page: Page) -> None:
 def drawn(page: Page) -> None:
     """Waits until the script has run and both maps stand."""
     settled(page)
-    expect(page.locator(".js-plotly-plot .heatmaplayer .hm").nth(1)).to_be_attached(timeout=60_000)
+    expect(page.locator(".js-plotly-plot .heatmaplayer .hm").first).to_be_attached(timeout=60_000)
 
 
 def weights(page: Page) -> list[list[float | None]]:

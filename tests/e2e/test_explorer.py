@@ -19,18 +19,22 @@ from tests.e2e.test_journeys import FIRST, choose, link, status, type_sentence
 
 def ready(page: Page, address: str) -> None:
     page.goto(address)
-    expect(page.locator(".strip .token").first).to_be_visible(timeout=60_000)
+    expect(page.locator(".st-key-strip-strip .strip .token").first).to_be_visible(timeout=60_000)
     expect(page.locator(".overview[data-draw-ms]")).to_be_visible(timeout=60_000)
     settled(page)
     expect(page.locator(".st-key-head_map .heatmaplayer .hm").first).to_be_attached(timeout=60_000)
 
 
 def token(page: Page, text: str):
-    return page.locator(".strip .token").filter(has=page.locator(".label", has_text=re.compile(f"^{re.escape(text)}$")))
+    return (
+        page.locator(".strip")
+        .first.locator(".token")
+        .filter(has=page.locator(".label", has_text=re.compile(f"^{re.escape(text)}$")))
+    )
 
 
 def says(page: Page):
-    return page.locator(".strip .says")
+    return page.locator(".strip .says").first
 
 
 def open_tab(page: Page, name: str) -> None:
@@ -76,10 +80,10 @@ def test_from_opening_the_app_to_the_svg_in_hand(page: Page, server: str):
 
 def test_by_keyboard_alone(page: Page, server: str):
     ready(page, server)
-    page.get_by_role("button", name="what it looks at").focus()
+    page.get_by_role("button", name="what it looks at").first.focus()
     page.keyboard.press("Tab")
     page.keyboard.press("Tab")
-    focused = page.locator(".strip .token:focus .label")
+    focused = page.locator(".st-key-strip-strip .strip .token:focus .label")
     expect(focused).to_have_text("they")  # the token that is pinned
     page.keyboard.press("Home")
     expect(focused).to_have_text("[CLS]")
@@ -114,7 +118,7 @@ def test_pointing_sends_nothing_to_the_server(page: Page, server: str):
     assert frames  # so that an empty list below means something
     frames.clear()
     for i in range(12):
-        page.locator(".strip .token").nth(i).hover()
+        page.locator(".st-key-strip-strip .strip .token").nth(i).hover()
     for x in range(20, 380, 40):
         page.locator(".overview .pointer").hover(position={"x": x, "y": 60})
     plot = page.locator(".st-key-head_map .nsewdrag").bounding_box()
@@ -131,7 +135,7 @@ def test_a_link_restores_heads_reading_and_view(page: Page, server: str):
     expect(status(page)).to_contain_text("head 3-9")
     expect(page.get_by_role("combobox", name="Reading")).to_have_value("Norm-weighted")
     expect(page.get_by_role("tab", name="Numbers")).to_have_attribute("aria-selected", "true")
-    expect(page.locator(".strip .head.on .name")).to_have_count(2)
+    expect(page.locator(".st-key-strip-strip .strip .head.on .name")).to_have_count(2)
     expect(says(page)).to_contain_text("is looked at by")
     assert link(page) == {
         "layer": "3", "head": "9", "heads": "2,9", "reading": "norm", "level": "words", "pinned": "6",
@@ -141,11 +145,11 @@ def test_a_link_restores_heads_reading_and_view(page: Page, server: str):
 
 def test_the_strip_adds_heads_and_one_alone_becomes_the_large_map(page: Page, server: str):
     ready(page, server)
-    page.get_by_role("button", name="Show head 4-9 too, or hide it").click()
+    page.get_by_role("button", name="Show head 4-9 too, or hide it").first.click()
     settled(page)
     assert link(page)["heads"] == "2,9"
     expect(status(page)).to_contain_text("head 4-2")
-    page.get_by_role("button", name="Show head 4-2 too, or hide it").click()
+    page.get_by_role("button", name="Show head 4-2 too, or hide it").first.click()
     expect(status(page)).to_contain_text("head 4-9")
     settled(page)
     assert link(page) == {"head": "9"}
@@ -154,7 +158,7 @@ def test_the_strip_adds_heads_and_one_alone_becomes_the_large_map(page: Page, se
 def test_everything_a_person_came_for_is_seen_at_1280_by_720(page: Page, server: str):
     page.set_viewport_size({"width": 1280, "height": 720})
     ready(page, server)
-    for place in (".strip", ".st-key-head_map .js-plotly-plot", ".overview", ".st-key-layer-head"):
+    for place in (".st-key-strip-strip .strip", ".st-key-head_map .js-plotly-plot", ".overview", ".st-key-layer-head"):
         box = page.locator(place).bounding_box()
         assert box["y"] >= 0 and box["y"] + box["height"] <= 720, place
     for name in ("Reading", "Rows and columns"):
@@ -220,14 +224,14 @@ def test_512_tokens_are_drawn_and_answered(page: Page, server: str):
     settled(page)
     assert len(weights(page)) == 512
     expect(page.locator(".overview .legend")).to_contain_text("each cell: the largest of 8 × 8 weights")
-    page.locator(".strip .token").nth(3).hover()
-    expect(page.locator(".strip .source")).to_have_attribute("data-index", "3")
+    page.locator(".st-key-strip-strip .strip .token").nth(3).hover()
+    expect(page.locator(".st-key-strip-strip .strip .source")).to_have_attribute("data-index", "3")
 
 
 def test_a_new_reading_keeps_the_strip_where_it_is(page: Page, server: str):
     ready(page, server)
-    before = page.locator(".strip").bounding_box()
+    before = page.locator(".st-key-strip-strip .strip").bounding_box()
     choose(page, "Reading", "Small weights")
     settled(page)
     drawn(page)
-    assert page.locator(".strip").bounding_box() == before
+    assert page.locator(".st-key-strip-strip .strip").bounding_box() == before

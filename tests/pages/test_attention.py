@@ -13,13 +13,13 @@ DRAWN = str(Mask.matrix(torch.ones(12, 12, dtype=torch.bool).triu(-1)))
 
 
 def test_opens_on_a_head_in_which_something_can_be_seen(app):
-    app.open()
+    app.open(show="heads")
     assert (app.value("text"), app.value("layer"), app.value("head")) == (FIRST.text, 4, 2)
     head, grid = app.figures()
     ticks = head["layout"]["xaxis"]["ticktext"]
     assert app.head_map()[ticks.index("they"), ticks.index("students")] == pytest.approx(0.92, abs=0.01)
     assert grid["layout"]["title"]["text"] == "Layer 4, all heads"
-    assert app.link.keys() <= {"layer", "head"}
+    assert app.link.keys() <= {"layer", "head", "show"}
 
 
 def test_the_map_is_the_one_that_the_model_computed(app):
@@ -196,7 +196,7 @@ def test_empty_text_is_answered_with_what_to_do(app, text):
 
 @pytest.mark.parametrize("text", ["cat", "。", "🦜", "<s>", "é", "x" * 3000])
 def test_one_word_or_one_sign_is_enough(app, text):
-    app.open().pick("text", text)
+    app.open(show="heads").pick("text", text)
     assert len(app.figures()) == 2
 
 
@@ -229,7 +229,7 @@ def test_a_mask_outside_the_training_is_said_where_it_is_shown(app, link, said):
 
 
 def test_the_toy_is_called_untrained_and_its_sizes_are_controls(app):
-    app.open().pick("model", "toy")
+    app.open(show="heads").pick("model", "toy")
     assert "Untrained model" in app.words and "Toy (untrained)" in app.words
     before = app.head_map()
     app.pick("toy_seed", 1)
@@ -325,7 +325,7 @@ def test_a_fault_of_the_app_shows_a_sentence_and_no_traceback(app, monkeypatch):
 
 
 def test_a_page_that_runs_without_the_app_starts_over_with_it(app, monkeypatch):
-    app.open(mask="causal", layer="2")
+    app.open(mask="causal", layer="2", show="heads")
     monkeypatch.undo()  # from here on the page file runs first, as on a server that was just started
     app.run()
     assert (app.value("mask_base"), app.value("layer")) == ("causal", 2) and len(app.figures()) == 2

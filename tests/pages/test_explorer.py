@@ -134,7 +134,7 @@ def test_an_example_opens_with_the_token_that_it_is_there_for(app):
 
 
 def test_the_layers_maps_can_follow_the_pointer(app):
-    app.open(view="heads", show="pointing", pinned="6")
+    app.open(pinned="6")
     tiles, strip = component(app, "tiles"), component(app, "strip")
     assert tiles["tile"] > 0 and strip["tile"] == 0
     assert tiles["pinned"] == strip["pinned"] == 5 and tiles["heads"] == strip["heads"]
@@ -181,7 +181,7 @@ def test_large_text_makes_everything_larger(app):
 
 
 def test_only_the_open_tab_is_computed(app):
-    app.open()
+    app.open(show="heads")
     assert len(app.figures()) == 2 and not app.test.dataframe
     app = type(app)().open(view="numbers")
     assert len(app.figures()) == 1 and len(app.test.dataframe) == 1
@@ -297,7 +297,7 @@ BOUND = {
     "scale": list(COLORSCALES[1:]),
     "large": ["on"],
     "view": ["numbers", "compare", "take"],
-    "show": ["pointing", "readings", "rollout"],
+    "show": ["heads", "readings", "rollout"],
     "heads": ["2,9", "mean", "1,2,3,4,5,6,7,8,9,10,11,12"],
     "pinned": ["1", "12", "none"],
     "direction": ["looked_at_by"],
