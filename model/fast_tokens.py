@@ -15,8 +15,8 @@ HAN_BLOCKS = (range(0x4E00, 0xA000), range(0x3400, 0x4DC0), range(0xF900, 0xFB00
 MASK_TOKENS = ("[MASK]", "<mask>")
 PAD_TOKENS = ("[PAD]", "<pad>")
 UNKNOWN_TOKENS = ("[UNK]", "<unk>")
-# Files that a tokenizer can be built from when there is no tokenizer.json; all of them plain text or SentencePiece.
-OTHER_TOKENIZER_FILES = ("vocab.txt", "vocab.json", "merges.txt", "sentencepiece.bpe.model", "spiece.model")
+# Any one of these makes a tokenizer, and the first is enough where it is; all of them plain text or SentencePiece.
+TOKENIZER_FILES = ("tokenizer.json", "vocab.txt", "vocab.json", "sentencepiece.bpe.model", "spiece.model")
 
 
 class FastTokenizer:
@@ -101,7 +101,7 @@ def load_tokenizer(folder: Path) -> FastTokenizer:
         HeadworkError: the folder has no tokenizer, or one that can't be read.
     """
     settings = _settings(folder)
-    file = folder / "tokenizer.json"
+    file = folder / TOKENIZER_FILES[0]
     if file.is_file():
         try:
             backend = tokenizers.Tokenizer.from_file(str(file))
@@ -112,7 +112,7 @@ def load_tokenizer(folder: Path) -> FastTokenizer:
                 reason=error,
             ) from error
         return FastTokenizer(backend, settings)
-    if not any((folder / name).is_file() for name in OTHER_TOKENIZER_FILES):
+    if not any((folder / name).is_file() for name in TOKENIZER_FILES[1:]):
         raise HeadworkError(
             "The folder {folder} has no tokenizer (tokenizer.json or vocab.txt). "
             "Save it there with tokenizer.save_pretrained.",

@@ -18,12 +18,11 @@ from typing import Any
 
 from model.checkpoints import CONFIG, INDEX, WEIGHTS
 from model.errors import HeadworkError
+from model.fast_tokens import TOKENIZER_FILES
 from model.hub_errors import explained
 
 TIMEOUT = 10.0  # seconds without an answer before a request counts as failed
 _SHARD = re.compile(r"model-\d+-of-\d+\.safetensors")
-# Any one of these makes a tokenizer (model.fast_tokens.load_tokenizer); the first is enough where it is present.
-_TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "sentencepiece.bpe.model", "spiece.model")
 _TOKENIZER_EXTRAS = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "merges.txt")
 _PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".h5", ".msgpack")
 _REPO_ID = re.compile(r"(?:[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?/)?[A-Za-z0-9_](?:[\w.-]*\w)?", re.ASCII)
@@ -113,7 +112,7 @@ def local(repo_id: str) -> Path | None:
     is_complete = (
         re.fullmatch(r"[0-9a-f]{40}", commit) is not None
         and (folder / CONFIG).is_file()
-        and any((folder / name).is_file() for name in _TOKENIZERS)
+        and any((folder / name).is_file() for name in TOKENIZER_FILES)
         and _has_weights(folder)
     )
     return folder if is_complete else None
@@ -231,9 +230,9 @@ def _needed(repo_id: str, names: list[str]) -> list[str]:
         raise HeadworkError("{repo_id} has no weights (model.safetensors). Choose another model.", repo_id=repo_id)
     if CONFIG not in names:
         raise HeadworkError("{repo_id} has no config.json, so its shape is unknown.", repo_id=repo_id)
-    if not any(name in names for name in _TOKENIZERS):
+    if not any(name in names for name in TOKENIZER_FILES):
         raise HeadworkError("{repo_id} has no tokenizer (tokenizer.json or vocab.txt).", repo_id=repo_id)
-    tokenizer = _TOKENIZERS[:1] if _TOKENIZERS[0] in names else _TOKENIZERS
+    tokenizer = TOKENIZER_FILES[:1] if TOKENIZER_FILES[0] in names else TOKENIZER_FILES
     return [CONFIG, *(name for name in (*tokenizer, *_TOKENIZER_EXTRAS) if name in names), *weights]
 
 

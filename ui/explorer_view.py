@@ -51,16 +51,9 @@ class View:
         return f"{self.layer + 1}-{self.head + 1}"
 
 
-def choice(name: str, options: Sequence[str], default: str) -> str:
-    """What the link or an earlier run says about `name`: one of the options, else the default."""
-    if st.session_state.get(name) not in options:
-        st.session_state[name] = links.read(name, _one_of(options), default)
-    return cast(str, st.session_state[name])
-
-
 def segments(label: str, name: str, options: dict[str, str], default: str, *, help: str | None = None) -> str:
     """A choice between names, each shown by its translated label, and kept in the link."""
-    choice(name, list(options), default)
+    links.choice(name, list(options), default)
     labels = {option: _(title) for option, title in options.items()}
     chosen = st.segmented_control(
         label,
@@ -80,7 +73,7 @@ def menu(
     label: str, name: str, options: dict[str, str], default: str, *, help: str | None = None, bare: bool = False
 ) -> str:
     """As `segments`, for more choices than fit side by side."""
-    choice(name, list(options), default)
+    links.choice(name, list(options), default)
     labels = {option: _(title) for option, title in options.items()}
     chosen = st.selectbox(
         label,
@@ -98,7 +91,7 @@ def menu(
 def switch(label: str, name: str, *, help: str | None = None) -> bool:
     """A switch that is off at first, kept in the link as name=on."""
     if name not in st.session_state:
-        st.session_state[name] = links.read(name, _one_of(("on",)), "") == "on"
+        st.session_state[name] = links.read(name, links.one_of(("on",)), "") == "on"
     is_on = st.toggle(label, key=name, help=help, persist_state="session")
     links.write(name, "on" if is_on else "", "")
     return bool(is_on)
@@ -129,7 +122,7 @@ def read_controls(trace: AttentionTrace, head_place: DeltaGenerator, reading_pla
         level=cast(Level, level),
         rescale=rescale,
         curve=curve,
-        colorscale=choice("scale", COLORSCALES, COLORSCALES[0]),
+        colorscale=links.choice("scale", COLORSCALES, COLORSCALES[0]),
         text_scale=LARGE_TEXT if st.session_state.get("large") else 1.0,
     )
 
@@ -201,7 +194,7 @@ def pin(labels: Sequence[str], index: int | None) -> None:
 
 def direction() -> Direction:
     """What the pointed token looks at, or what looks at it."""
-    way = cast(Direction, choice("direction", DIRECTIONS, DIRECTIONS[0]))
+    way = cast(Direction, links.choice("direction", DIRECTIONS, DIRECTIONS[0]))
     links.write("direction", way, DIRECTIONS[0])
     return way
 
@@ -212,15 +205,6 @@ def turn(way: Direction) -> None:
 
 
 # -- spelled in links ------------------------------------------------------------------------------------------------
-
-
-def _one_of(options: Sequence[str]) -> Callable[[str], str]:
-    def parse(text: str) -> str:
-        if text not in options:
-            raise HeadworkError("{value} is not one of {options}.", value=text, options=", ".join(options))
-        return text
-
-    return parse
 
 
 def _index(n: int) -> Callable[[str], int | None]:

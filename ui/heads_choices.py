@@ -3,14 +3,13 @@
 Keys of the session begin with "heads_", names in the link don't: other pages have a head and a view of their own.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
 import streamlit as st
 
 from analysis.records import COREFERENCE, Record, Table
-from model import HeadworkError
 from ui import heads_data, links
 from ui.heads_words import CORPORA, VARIANTS, clause, task_name
 from ui.languages import _
@@ -42,10 +41,7 @@ class View:
 
 def kept(name: str, options: Sequence[str], default: str) -> str:
     """What the link or an earlier run says about `name`: one of the options, else the default."""
-    key = f"heads_{name}"
-    if st.session_state.get(key) not in options:
-        st.session_state[key] = links.read(name, _one_of(options), default)
-    return cast(str, st.session_state[key])
+    return links.choice(name, options, default, key=f"heads_{name}")
 
 
 def menu(
@@ -192,12 +188,3 @@ def _direction(record: Record, task: str) -> str:
     there = [name for name in DIRECTIONS if record.table(task, name) is not None]
     options = {name: clause(task, name) for name in there or ["dep>head"]}
     return segments(_("Who looks"), "direction", options, next(iter(options)), bare=True)
-
-
-def _one_of(options: Sequence[str]) -> Callable[[str], str]:
-    def parse(text: str) -> str:
-        if text not in options:
-            raise HeadworkError("{value} is not one of {options}.", value=text, options=", ".join(options))
-        return text
-
-    return parse

@@ -4,8 +4,8 @@ Settings of one widget bind themselves (`bind="query-params"`); here are those t
 several widgets, and the sentence, which must not make a link longer than servers take.
 """
 
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Sequence
+from typing import TypeVar, cast
 
 import streamlit as st
 
@@ -24,6 +24,28 @@ def read(name: str, parse: Callable[[str], T], default: T) -> T:
         return parse(st.query_params[name])
     except HeadworkError:
         return default
+
+
+def one_of(options: Sequence[str]) -> Callable[[str], str]:
+    """For `read`: what the link says must be one of the options."""
+
+    def parse(text: str) -> str:
+        if text not in options:
+            raise HeadworkError("{value} is not one of {options}.", value=text, options=", ".join(options))
+        return text
+
+    return parse
+
+
+def choice(name: str, options: Sequence[str], default: str, key: str | None = None) -> str:
+    """What an earlier run or the link says about `name`: one of the options, else the default.
+
+    The session keeps it under `key`, for a widget; under the name itself when there is none.
+    """
+    key = key or name
+    if st.session_state.get(key) not in options:
+        st.session_state[key] = read(name, one_of(options), default)
+    return cast(str, st.session_state[key])
 
 
 def write(name: str, value: str, default: str) -> None:
