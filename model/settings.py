@@ -8,6 +8,7 @@ from model.errors import HeadworkError
 
 THREADS_VARIABLE = "HEADWORK_THREADS"
 CACHE_VARIABLE = "HEADWORK_CACHE_MB"
+TRAININGS_VARIABLE = "HEADWORK_TRAININGS"
 MOST_THREADS = 1024
 CACHE_MB = 256.0  # BERT-base at 512 tokens takes 151 MB, an example sentence with the built-in model 0.04 MB
 MOST_CACHE_MB = 1e9
@@ -19,16 +20,30 @@ def threads() -> int:
     Raises:
         HeadworkError: it is set to anything but a whole number from 1 on.
     """
-    value = os.environ.get(THREADS_VARIABLE, "").strip()
+    return _whole(THREADS_VARIABLE, 1)
+
+
+def trainings() -> int:
+    """Trainings that run at a time, from HEADWORK_TRAININGS; where it is not set one for every two CPUs, at least 1.
+
+    Raises:
+        HeadworkError: it is set to anything but a whole number from 1 on.
+    """
+    return _whole(TRAININGS_VARIABLE, max(1, (os.cpu_count() or 1) // 2))
+
+
+def _whole(variable: str, default: int) -> int:
+    value = os.environ.get(variable, "").strip()
     if not value:
-        return 1
+        return default
     if value.isascii() and value.isdigit() and 1 <= int(value[:9]) <= MOST_THREADS:
         return int(value)
     raise HeadworkError(
-        "{variable} is {value}, but it takes a whole number from 1 to {most}, for example 2. Leave it out for 1.",
-        variable=THREADS_VARIABLE,
+        "{variable} is {value}, but it takes a whole number from 1 to {most}. Leave it out for {default}.",
+        variable=variable,
         value=_shown(value),
         most=MOST_THREADS,
+        default=default,
     )
 
 

@@ -5,7 +5,7 @@ import pytest
 from analysis.__main__ import main as analyse
 from model import HeadworkError
 from model.__main__ import main as trace
-from model.settings import cache_bytes, threads
+from model.settings import cache_bytes, threads, trainings
 
 
 @pytest.mark.parametrize(("value", "n"), [(None, 1), ("", 1), (" ", 1), ("1", 1), (" 4 ", 4), ("64", 64)])
@@ -22,6 +22,18 @@ def test_threads_that_make_no_sense_are_named_with_what_would_do(monkeypatch, va
     with pytest.raises(HeadworkError, match=r"^HEADWORK_THREADS is '.*a whole number from 1") as told:
         threads()
     assert value[:59] in str(told.value) and len(str(told.value)) < 200
+
+
+@pytest.mark.parametrize(("cpus", "value", "n"), [(1, None, 1), (2, "", 1), (8, None, 4), (None, None, 1), (2, "3", 3)])
+def test_trainings_at_a_time_are_read_or_come_from_the_number_of_cpus(monkeypatch, cpus, value, n):
+    monkeypatch.setattr("os.cpu_count", lambda: cpus)
+    monkeypatch.delenv("HEADWORK_TRAININGS", raising=False)
+    if value is not None:
+        monkeypatch.setenv("HEADWORK_TRAININGS", value)
+    assert trainings() == n
+    monkeypatch.setenv("HEADWORK_TRAININGS", "none")
+    with pytest.raises(HeadworkError, match=r"^HEADWORK_TRAININGS is 'none'.*Leave it out for"):
+        trainings()
 
 
 @pytest.mark.parametrize(("value", "n"), [(None, 256e6), ("", 256e6), ("0", 0), ("0.5", 5e5), (" 64 ", 64e6)])
