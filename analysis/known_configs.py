@@ -7,8 +7,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from model.catalogue import local_folder, minilm_folder, resolve, toy_sizes
+from model.catalogue import E5, local_folder, minilm_folder, resolve, toy_sizes
 from model.checkpoints import config_from, read_config
+from model.e5 import E5_HUB
 from model.errors import HeadworkError
 from model.transformer import TransformerConfig
 
@@ -32,6 +33,8 @@ def known_config(model_id: str) -> TransformerConfig:
             d_ff=4 * sizes["d_model"],
             positions="sinusoidal",
         )
+    if entry.id == E5:
+        return config_from(published()[E5_HUB])
     if entry.source == "built in":
         return config_from(read_config(minilm_folder()))
     folder = entry.folder or local_folder(entry)

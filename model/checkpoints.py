@@ -106,14 +106,14 @@ def load_folder(folder: Path, *, expected_sha256: str | None = None) -> Checkpoi
             expected=expected_sha256,
         )
     tensors = _without_prefix(_read(files))
-    with torch.device("meta"), _NoInit():  # shapes only: the weights come from the files
+    with torch.device("meta"), NoInit():  # shapes only: the weights come from the files
         transformer = Transformer(config)
     transformer.load_state_dict(_fit(transformer, tensors, raw["model_type"]), assign=True)
     transformer.eval().requires_grad_(False)
     return Checkpoint(config, transformer, raw["model_type"], sha256, bool(raw.get("is_decoder", False)))
 
 
-class _NoInit(TorchFunctionMode):
+class NoInit(TorchFunctionMode):
     """Leaves out nn.init: on the meta device it has nothing to fill, and its first call there imports for a second."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

