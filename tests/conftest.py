@@ -1,8 +1,30 @@
-"""Settings of every test: one torch thread, and hypothesis without a clock, since machines are shared."""
+"""Settings of every test: one torch thread, and hypothesis without a clock, since machines are shared. Two processes."""
 
+from typing import Any
+
+import pytest
 import torch
 from hypothesis import settings
+from xdist.scheduler import LoadFileScheduling
 
 torch.set_num_threads(1)
 settings.register_profile("steady", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("steady")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """The whole suite runs in two processes; what is named on the command line runs in this one."""
+    return 2 if config.args_source is pytest.Config.ArgsSource.TESTPATHS else 0
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling:
+    """The files of the browser tests go together: they share servers, and Chromium needs a core for itself."""
+    return BrowserApart(config, log)
+
+
+class BrowserApart(LoadFileScheduling):
+    """A file's tests run in one process, and so do all browser tests."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "tests/e2e" if nodeid.startswith("tests/e2e/") else super()._split_scope(nodeid)
