@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from analysis.arrows import Batch, Line, heaviest, sharing, visible_words, word_maps, word_pieces
 from analysis.corpus import Sentence, Span, relation
-from model import AttentionTrace, Tokens
+from analysis.shared_pieces import SharedPiece, shared_pieces
+from analysis.word_spans import segmenter_spans
+from model import AttentionTrace
 
 NEAR = 5  # the widest fixed offset that a baseline may look at
 
@@ -40,6 +42,9 @@ class WordMaps:
         allowed: (W, W).
         target: (W, L, h), the other word with most weight; −1 where there is none.
         pieces: the tokens of each word, for what needs tokens.
+        spans: each word's characters in the text.
+        parted_by: who parted Chinese words, of "jieba" and "spaces"; none where the words were given.
+        shared: pieces that stand for several words.
     """
 
     words: tuple[str, ...]
@@ -47,6 +52,9 @@ class WordMaps:
     allowed: NDArray[np.bool_]
     target: NDArray[np.int64]
     pieces: tuple[tuple[int, ...], ...]
+    spans: tuple[Span, ...] = ()
+    parted_by: tuple[str, ...] = ()
+    shared: tuple[SharedPiece, ...] = ()
 
     @property
     def nbytes(self) -> int:
@@ -63,12 +71,17 @@ def word_maps_of(trace: AttentionTrace, words: Sequence[str] = (), spans: Sequen
 
     Args:
         trace: of the sentence.
-        words: none = as the tokenizer parts words.
+        words: none = Chinese words by jieba or the person's spaces, all others as the tokenizer parts them.
         spans: the words' characters in `trace.text`.
+
+    Raises:
+        NoSegmenter: no words are given, there is Chinese, and no segmenter is installed.
     """
     tokens = trace.tokenized
+    parted_by: tuple[str, ...] = ()
     if not words:
-        words, spans = tokenizer_words(tokens)
+        spans, parted_by = segmenter_spans(tokens)
+        words = tuple(tokens.text[start:end] for start, end in spans)
     pieces = word_pieces(tokens, spans)
     members = Batch.of([Line(tokens.ids, pieces)]).members  # (1, N, W)
     maps = word_maps(torch.tensor(trace.attention[:, None]), members)  # (1, W, L·h, W)
@@ -81,18 +94,10 @@ def word_maps_of(trace: AttentionTrace, words: Sequence[str] = (), spans: Sequen
         allowed=allowed[0].numpy(),
         target=target.astype(np.int64).reshape(-1, *shape),
         pieces=pieces,
+        parted_by=parted_by,
+        shared=shared_pieces(tokens, spans),
+        spans=tuple(spans),
     )
-
-
-def tokenizer_words(tokens: Tokens) -> tuple[tuple[str, ...], tuple[Span, ...]]:
-    """The words as the tokenizer parts them, and their characters. Special tokens belong to none."""
-    spans: dict[int, Span] = {}
-    for word, (start, end) in zip(tokens.word_ids, tokens.spans, strict=True):
-        if word is not None:
-            first, last = spans.get(word, (start, end))
-            spans[word] = (min(first, start), max(last, end))
-    found = tuple(spans.values())
-    return tuple(tokens.text[start:end] for start, end in found), found
 
 
 def pointing(maps: WordMaps, link: Link) -> NDArray[np.bool_]:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from analysis import words
-from analysis.words import Level, Span, UnitTrace
+from analysis.word_spans import By, Span
+from analysis.words import Level, UnitTrace
 from model import AttentionModel, AttentionTrace, HeadworkError, Mask
 from model.blocks import TransformerBlock
 
@@ -84,7 +84,7 @@ def read(
     trace: AttentionTrace,
     *,
     level: Level = "pieces",
-    by: Literal["tokenizer", "spaces"] | Sequence[Span] = "tokenizer",
+    by: By | Sequence[Span] = "segmenter",
     hide_special: bool = False,
     rescale: bool = False,
     norms: NDArray[np.floating] | None = None,

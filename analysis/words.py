@@ -7,7 +7,6 @@ tokens are units of their own. Shape letters: see model.attention; U units.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,12 +15,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.chinese import SPACES
+from analysis.word_spans import By, Span, deal_out, segmenter_spans, space_spans
 from model import AttentionTrace, HeadworkError, Tokens
 from model.tokens import visible
 
 Kind = Literal["word", "punctuation", "start", "separator", "padding", "special"]
 Level = Literal["pieces", "words"]
-Span = tuple[int, int]
 
 START = frozenset({"[CLS]", "<s>", "<bos>", "<|begin_of_text|>", "<|startoftext|>"})
 SEPARATOR = frozenset({"[SEP]", "</s>", "<eos>", "<|end_of_text|>"})
@@ -39,6 +39,7 @@ class Units:
         pieces: the indices of each unit's pieces among the N tokens.
         word_ids: index of the word in `Tokens.words`, or of the span that was given; None for special tokens and for
             text outside every span.
+        parted_by: who parted words other than the tokenizer: "jieba", "spaces" (the person's), both or none.
     """
 
     labels: tuple[str, ...]
@@ -46,6 +47,7 @@ class Units:
     pieces: tuple[tuple[int, ...], ...]
     word_ids: tuple[int | None, ...]
     level: Level
+    parted_by: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -109,12 +111,16 @@ def by_pieces(trace: AttentionTrace) -> UnitTrace:
     return UnitTrace(piece_units(trace.tokenized), trace.attention, trace.allowed)
 
 
-def by_words(trace: AttentionTrace, by: Literal["tokenizer", "spaces"] | Sequence[Span] = "tokenizer") -> UnitTrace:
+def by_words(trace: AttentionTrace, by: By | Sequence[Span] = "segmenter") -> UnitTrace:
     """The trace between words.
 
     Args:
         trace: the maps between pieces.
-        by: whose words: the tokenizer's, what the person parted by spaces (Chinese words, say), or given spans.
+        by: whose words: "segmenter", Chinese ones by jieba or the person's spaces (`analysis.chinese.part`) and all
+            others as the tokenizer has them; "tokenizer"; "spaces", whatever stands between spaces; or given spans.
+
+    Raises:
+        NoSegmenter: there is Chinese to part, and no segmenter installed.
     """
     units = word_units(trace.tokenized, by)
     return UnitTrace(
@@ -133,40 +139,42 @@ def piece_units(tokens: Tokens) -> Units:
     )
 
 
-def word_units(tokens: Tokens, by: Literal["tokenizer", "spaces"] | Sequence[Span] = "tokenizer") -> Units:
+def word_units(tokens: Tokens, by: By | Sequence[Span] = "segmenter") -> Units:
     """The pieces dealt out to words, in the order of each word's first piece. Arguments as in `by_words`.
 
     A piece goes to the span that holds most of its characters, the earlier one in a tie; a piece outside every span is
-    a unit of its own. So every piece is in exactly one unit.
+    a unit of its own. So every piece is in exactly one unit. A Chinese word without a piece left is named in the label
+    of the unit that has its piece: 因为他.
     """
-    if isinstance(by, str) and by not in ("tokenizer", "spaces"):
-        raise HeadworkError("Words come from the tokenizer or from spaces, not from {by}.", by=by)
+    if isinstance(by, str) and by not in ("tokenizer", "spaces", "segmenter"):
+        raise HeadworkError("Words come from the tokenizer, a segmenter or spaces, not from {by}.", by=by)
+    parted_by: tuple[str, ...] = (SPACES,) if by == "spaces" else ()
     spans = by if not isinstance(by, str) else space_spans(tokens.text) if by == "spaces" else None
-    ids = tokens.word_ids if spans is None else _deal_out(tokens, spans)
+    if by == "segmenter":
+        found, parted_by = segmenter_spans(tokens)
+        spans = found if parted_by else None
+    ids = tokens.word_ids if spans is None else deal_out(tokens, spans)
 
     members: dict[tuple[str, int], list[int]] = {}
     for piece, word in enumerate(ids):
         members.setdefault(("piece", piece) if word is None else ("word", word), []).append(piece)
+    shown = spans if spans is None or by != "segmenter" else _with_words_left_out(tokens, spans, ids)
     labels = []
     for (what, number), pieces in members.items():
         if what == "piece":
             labels.append(tokens.labels[number])
-        elif spans is None:
+        elif shown is None:
             labels.append(visible(tokens.words[number]))
         else:
-            labels.append(visible(tokens.text[slice(*spans[number])].strip() or tokens.labels[pieces[0]]))
+            labels.append(visible(tokens.text[slice(*shown[number])].strip() or tokens.labels[pieces[0]]))
     return Units(
         labels=tuple(labels),
         kinds=tuple(_kind(tokens, pieces) for pieces in members.values()),
         pieces=tuple(tuple(pieces) for pieces in members.values()),
         word_ids=tuple(number if what == "word" else None for what, number in members),
         level="words",
+        parted_by=parted_by,
     )
-
-
-def space_spans(text: str) -> list[Span]:
-    """The spans between white space: how a person parts Chinese words, or any words, by hand."""
-    return [match.span() for match in re.finditer(r"\S+", text)]
 
 
 def aggregate(maps: NDArray[np.floating], allowed: NDArray[np.bool_], units: Units) -> NDArray[np.float32]:
@@ -260,18 +268,17 @@ def _kind(tokens: Tokens, pieces: Sequence[int]) -> Kind:
     return "punctuation" if is_punctuation("".join(text.split())) else "word"
 
 
-def _deal_out(tokens: Tokens, spans: Sequence[Span]) -> tuple[int | None, ...]:
-    """The span that each piece belongs to."""
-    for start, end in spans:
-        if not 0 <= start <= end:
-            raise HeadworkError("A word can't reach from character {start} to {end}.", start=start, end=end)
-    edges = np.array(spans, dtype=int).reshape(-1, 2)
-    ids: list[int | None] = []
-    for (start, end), special in zip(tokens.spans, tokens.is_special, strict=True):
-        shared = np.minimum(edges[:, 1], end) - np.maximum(edges[:, 0], start)  # characters in common
-        best = int(shared.argmax()) if shared.size and not special else -1
-        ids.append(best if best >= 0 and shared[best] > 0 else None)
-    return tuple(ids)
+def _with_words_left_out(tokens: Tokens, spans: Sequence[Span], ids: Sequence[int | None]) -> list[Span]:
+    """The spans, each widened to the words that have no piece but one of its own."""
+    shown, with_unit = list(spans), set(ids)
+    for word, (start, end) in enumerate(spans):
+        if word in with_unit:
+            continue
+        for owner, (first, last) in zip(ids, tokens.spans, strict=True):
+            if owner is not None and first < end and start < last:
+                shown[owner] = (min(shown[owner][0], start), max(shown[owner][1], end))
+                break
+    return shown
 
 
 def _layout(pieces: Sequence[Sequence[int]]) -> tuple[list[int] | slice, NDArray[np.intp]]:

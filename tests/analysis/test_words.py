@@ -5,16 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.words import (
-    by_pieces,
-    by_words,
-    drop_padding,
-    drop_special,
-    is_punctuation,
-    others,
-    space_spans,
-    word_units,
-)
+from analysis.word_spans import space_spans
+from analysis.words import by_pieces, by_words, drop_padding, drop_special, is_punctuation, others, word_units
 from model import HeadworkError, load
 from tests.analysis.made import random_maps, tokens_of, trace_of
 
@@ -116,7 +108,7 @@ def test_a_trace_by_pieces_is_not_copied():
 
 
 def test_wrong_requests():
-    with pytest.raises(HeadworkError, match="from lines"):
+    with pytest.raises(HeadworkError, match="not from lines"):
         word_units(SPLIT, "lines")
     with pytest.raises(HeadworkError, match="character 3 to 1"):
         word_units(SPLIT, [(3, 1)])

@@ -1,0 +1,98 @@
+"""Words that share a piece: 因为他 can be one entry of a vocabulary, and then 他 has no token, no row, of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from analysis.chinese import is_pronoun
+from analysis.word_spans import Span, deal_out, segmenter_spans
+from analysis.words import is_punctuation
+from model import Tokens
+
+PARTS = ((" ", ""), ("", " "), (" ", " "), ("，", ""), ("，", "，"))  # what may be put before and after a word
+
+
+@dataclass(frozen=True)
+class SharedPiece:
+    """One token that stands for characters of several words.
+
+    Attributes:
+        piece: its index among the N tokens.
+        text: its characters.
+        words: (start, end) of the words that it holds characters of, from left to right.
+        owner: the one of them whose unit holds the piece.
+        left_out: those of them without any other piece of their own: they have no unit.
+    """
+
+    piece: int
+    text: str
+    words: tuple[Span, ...]
+    owner: Span
+    left_out: tuple[Span, ...]
+
+
+def shared_pieces(tokens: Tokens, spans: Sequence[Span] | None = None) -> tuple[SharedPiece, ...]:
+    """The pieces that stand for several words, from left to right. Punctuation marks don't count as words.
+
+    Args:
+        tokens: the text as a model reads it.
+        spans: the words; None = `segmenter_spans`.
+    """
+    spans = segmenter_spans(tokens)[0] if spans is None else spans
+    ids = deal_out(tokens, spans)
+    with_unit = set(ids)
+    found = []
+    for piece, (start, end) in enumerate(tokens.spans):
+        owner = ids[piece]
+        if owner is None:
+            continue
+        held = [word for word, (first, last) in enumerate(spans) if first < end and start < last]
+        held = [word for word in held if not is_punctuation(tokens.text[slice(*spans[word])])]
+        if len(held) > 1:
+            found.append(
+                SharedPiece(
+                    piece=piece,
+                    text=tokens.text[start:end],
+                    words=tuple(spans[word] for word in held),
+                    owner=spans[owner],
+                    left_out=tuple(spans[word] for word in held if word not in with_unit),
+                )
+            )
+    return tuple(found)
+
+
+def pronouns_of(tokens: Tokens, shared: SharedPiece) -> tuple[Span, ...]:
+    """The pronouns among the words of a shared piece."""
+    return tuple(span for span in shared.words if is_pronoun(tokens.text[slice(*span)]))
+
+
+def part_from_others(encode: Callable[[str], Tokens], text: str, word: Span) -> str | None:
+    """The text with a space or a comma put beside a word, so that the word gets pieces of its own.
+
+    Args:
+        encode: the model's tokenizer. Each way is tried with it, and the first one that helps is taken.
+        text: as it was tokenised.
+        word: (start, end) of the word.
+
+    Returns:
+        The new text; None if nothing that was tried helps.
+    """
+    start, end = word
+    for before, after in PARTS:
+        changed = text[:start] + before + text[start:end] + after + text[end:]
+        first = start + len(before)
+        if _stands_alone(encode(changed), (first, first + end - start)):
+            return changed
+    return None
+
+
+def _stands_alone(tokens: Tokens, word: Span) -> bool:
+    """Whether the pieces of a word hold nothing else."""
+    start, end = word
+    touching = [
+        span
+        for span, special in zip(tokens.spans, tokens.is_special, strict=True)
+        if span[0] < end and start < span[1] and not special
+    ]
+    return bool(touching) and all(start <= first and last <= end for first, last in touching)

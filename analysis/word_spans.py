@@ -1,0 +1,90 @@
+"""Whose words: the characters of each word as the tokenizer, the person's spaces or a segmenter part them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from analysis import chinese
+from model import HeadworkError, Tokens
+
+Span: TypeAlias = tuple[int, int]
+By: TypeAlias = Literal["tokenizer", "spaces", "segmenter"]
+
+# Marks of Chinese text stand beside words without a space, and SentencePiece takes them for part of a word.
+_MARKS = "[\u2014\u201c\u201d\u2026\u3001-\u3003\u3008-\u3011\u3014-\u301f\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65]"
+CHINESE = "\0"  # stands for a Chinese character where only the others count; no text that was tokenised holds it
+_OTHERS = re.compile(f"{_MARKS}+|(?:(?!{_MARKS})[^{CHINESE}])+")
+
+
+def space_spans(text: str) -> list[Span]:
+    """The spans between white space: how a person parts Chinese words, or any words, by hand."""
+    return [match.span() for match in re.finditer(r"\S+", text)]
+
+
+def tokenizer_spans(tokens: Tokens) -> list[Span]:
+    """The words as the tokenizer parts them, in the order of their first piece. Special tokens belong to none."""
+    spans: dict[int, Span] = {}
+    for word, (start, end) in zip(tokens.word_ids, tokens.spans, strict=True):
+        if word is not None:
+            first, last = spans.get(word, (start, end))
+            spans[word] = (min(first, start), max(last, end))
+    return list(spans.values())
+
+
+def segmenter_spans(tokens: Tokens) -> tuple[list[Span], tuple[str, ...]]:
+    """Chinese words as `analysis.chinese` parts them, everything else as the tokenizer does, with Chinese marks apart.
+
+    Returns:
+        The words from left to right, and who parted the Chinese ones: of "jieba" and "spaces", none without Chinese.
+
+    Raises:
+        NoSegmenter: there is Chinese and rjieba is not installed.
+    """
+    parting = chinese.part(tokens.text)
+    if not parting.words:
+        return tokenizer_spans(tokens), ()
+    rest = list(tokens.text)
+    for start, end in parting.words:
+        rest[start:end] = CHINESE * (end - start)
+    others = [part for span in tokenizer_spans(tokens) for part in _outside("".join(rest), span)]
+    return sorted({*parting.words, *others}), parting.by
+
+
+def deal_out(tokens: Tokens, spans: Sequence[Span]) -> tuple[int | None, ...]:
+    """The span that each piece belongs to: the one that holds most of its characters, the earlier one in a tie.
+
+    None for special tokens and for pieces outside every span. A piece that stands for a space or for nothing, such as
+    the mark ▁ before a word, goes with the next piece of its word.
+
+    Raises:
+        HeadworkError: a span that ends before it starts.
+    """
+    for start, end in spans:
+        if not 0 <= start <= end:
+            raise HeadworkError("A word can't reach from character {start} to {end}.", start=start, end=end)
+    edges = np.array(spans, dtype=int).reshape(-1, 2)
+    ids: list[int | None] = []
+    for (start, end), special in zip(tokens.spans, tokens.is_special, strict=True):
+        shared = np.minimum(edges[:, 1], end) - np.maximum(edges[:, 0], start)  # characters in common
+        best = int(shared.argmax()) if shared.size and not special else -1
+        ids.append(best if best >= 0 and shared[best] > 0 else None)
+    for i in range(len(ids) - 2, -1, -1):
+        word, is_blank = tokens.word_ids[i], not tokens.text[slice(*tokens.spans[i])].strip()
+        if ids[i] is None and is_blank and word is not None and tokens.word_ids[i + 1] == word:
+            ids[i] = ids[i + 1]
+    return tuple(ids)
+
+
+def _outside(rest: str, span: Span) -> list[Span]:
+    """The parts of a span that hold no Chinese, without the spaces around them."""
+    found = []
+    for part in _OTHERS.finditer(rest, *span):
+        start = part.end() - len(part[0].lstrip())
+        end = part.start() + len(part[0].rstrip())
+        if start < end:
+            found.append((start, end))
+    return found
