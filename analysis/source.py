@@ -53,7 +53,7 @@ _PLACES: dict[str, tuple[Callable[..., Any], str, str]] = {
     "ffn_input": (TransformerBlock.forward, "ffn_input =", ""),
     "ffn": (FeedForward.forward, "pre_activation = self.W_1(x)", "hidden = F.gelu(pre_activation"),
     "ffn_sum": (TransformerBlock.forward, "ffn_sum = middle +", ""),
-    "block_output": (TransformerBlock.forward, "output = ffn_sum", ""),
+    "block_output": (TransformerBlock.forward, "output = ", ""),
     "layer_norm": (LayerNorm.forward, "output, mean, inverse =", ""),
 }
 

@@ -18,7 +18,7 @@ from model.errors import HeadworkError
 from model.packed import PackedLinear
 
 Activation = Literal["relu", "gelu", "gelu_tanh", "swiglu"]
-NormPlace = Literal["pre", "post"]
+NormPlace = Literal["pre", "post", "none"]
 
 
 @dataclass
@@ -129,6 +129,9 @@ class TransformerBlock(nn.Module):
 
     post-LN (Vaswani et al. 2017, BERT): x ← LN(x + sublayer(x)).
     pre-LN (GPT-2, Xiong et al. 2020):   x ← x + sublayer(LN(x)).
+    none:                                x ← x + sublayer(x).
+    With d_ff 0 there is no feed-forward network and no normalisation of its own: attention and its residual make the
+    block (an attention-only model, as in Elhage et al. 2021). What a block doesn't have is no attribute of it.
     Dropout on each sublayer's output acts in training only; in eval mode the block is deterministic.
     """
 
@@ -146,12 +149,16 @@ class TransformerBlock(nn.Module):
     ) -> None:
         super().__init__()
         if norm not in get_args(NormPlace):
-            raise HeadworkError("norm must be pre or post, not {norm}.", norm=norm)
+            raise HeadworkError("norm must be pre, post or none, not {norm}.", norm=norm)
         self.norm = norm
+        self.d_ff = d_ff
         self.attention = MultiHeadAttention(d_model, num_heads, bias=bias)
-        self.attention_norm = LayerNorm(d_model, layer_norm_eps)
-        self.ffn = FeedForward(d_model, d_ff, activation, bias=bias)
-        self.ffn_norm = LayerNorm(d_model, layer_norm_eps)
+        if norm != "none":
+            self.attention_norm = LayerNorm(d_model, layer_norm_eps)
+        if d_ff:
+            self.ffn = FeedForward(d_model, d_ff, activation, bias=bias)
+        if d_ff and norm != "none":
+            self.ffn_norm = LayerNorm(d_model, layer_norm_eps)
         self.dropout = nn.Dropout(dropout)
 
     def forward(
@@ -168,7 +175,7 @@ class TransformerBlock(nn.Module):
         Returns:
             The new hidden state (B, N, d_model) and the map of every head (B, h, N, N).
         """
-        pre = self.norm == "pre"
+        pre, post = self.norm == "pre", self.norm == "post"
         attention_steps, attention_norm_steps, ffn_steps, ffn_norm_steps = (
             (None, None, None, None)
             if steps is None
@@ -179,12 +186,16 @@ class TransformerBlock(nn.Module):
             attention_input, mask, gate=gate, steps=attention_steps, out=out
         )  # (B, N, d_model), (B, h, N, N)
         attention_sum = x + self.dropout(attended)
-        middle = attention_sum if pre else self.attention_norm(attention_sum, steps=attention_norm_steps)
+        middle = self.attention_norm(attention_sum, steps=attention_norm_steps) if post else attention_sum
+        if steps is not None:
+            steps.input, steps.attention_input, steps.attention_sum = x, attention_input, attention_sum
+            steps.middle = steps.output = middle
+        if not self.d_ff:
+            return middle, attention
 
         ffn_input = self.ffn_norm(middle, steps=ffn_norm_steps) if pre else middle  # (B, N, d_model)
         ffn_sum = middle + self.dropout(self.ffn(ffn_input, steps=ffn_steps))
-        output = ffn_sum if pre else self.ffn_norm(ffn_sum, steps=ffn_norm_steps)
+        output = self.ffn_norm(ffn_sum, steps=ffn_norm_steps) if post else ffn_sum
         if steps is not None:
-            steps.input, steps.attention_input, steps.attention_sum = x, attention_input, attention_sum
-            steps.middle, steps.ffn_input, steps.ffn_sum, steps.output = middle, ffn_input, ffn_sum, output
+            steps.ffn_input, steps.ffn_sum, steps.output = ffn_input, ffn_sum, output
         return output, attention

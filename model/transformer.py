@@ -25,7 +25,7 @@ _BOUNDS = {
     "d_model": (1, 65_536),
     "num_heads": (1, 1_024),
     "num_layers": (1, 512),
-    "d_ff": (1, 1_048_576),
+    "d_ff": (0, 1_048_576),
     "max_tokens": (1, 10_000_000),
     "n_token_types": (0, 1_000),
     "position_offset": (0, 1_000),
@@ -37,6 +37,7 @@ class TransformerConfig:
     """The sizes and choices that make a model. The defaults are BERT's (Devlin et al. 2019).
 
     vocab_size 0 means a model without a vocabulary: every token id gets a random vector drawn from `seed`.
+    d_ff 0 means blocks without a feed-forward network; with norm "none" they are attention and its residual only.
     """
 
     vocab_size: int

@@ -208,7 +208,9 @@ def test_a_model_without_vocabulary_takes_any_id():
     assert output.attention.shape == (2, 1, 2, 3, 3)
 
 
-@pytest.mark.parametrize("wrong", [{"num_heads": 5}, {"num_layers": 0}, {"d_ff": 0}, {"max_tokens": 0}, {"d_model": 0}])
+@pytest.mark.parametrize(
+    "wrong", [{"num_heads": 5}, {"num_layers": 0}, {"d_ff": -1}, {"max_tokens": 0}, {"d_model": 0}]
+)
 def test_impossible_sizes_are_refused(wrong):
     with pytest.raises(HeadworkError):
         TransformerConfig(**TINY | wrong)

@@ -1,0 +1,125 @@
+"""What a training task is: sentences without end from a rule, and what must be answered where.
+
+Letters used in every shape comment: B sentences of a batch, N tokens, R relations, A answers. See also model.attention.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from model.errors import HeadworkError
+
+NOTHING_ASKED = -100  # as cross_entropy ignores it
+NO_KEY = -1
+
+
+class Batch(NamedTuple):
+    """Sentences, their right answers, and where each answer lies.
+
+    Attributes:
+        ids: (B, N), numbers in the task's vocabulary.
+        targets: (B, N, R), numbers in the task's answers; NOTHING_ASKED where nothing is asked.
+        arcs: (B, N, R), the key that the relation leads the query to; NO_KEY where it leads nowhere.
+    """
+
+    ids: Tensor
+    targets: Tensor
+    arcs: Tensor
+
+
+@dataclass(frozen=True)
+class Relation:
+    """One look that a task demands.
+
+    Attributes:
+        id: short name for a column, such as "-2".
+        title: the same in words.
+        asked: whether the network must answer it; if not, only looking counts (a step on the way to an answer).
+    """
+
+    id: str
+    title: str
+    asked: bool = True
+
+
+@dataclass(frozen=True)
+class Size:
+    """One of the networks to compare."""
+
+    heads: int
+    layers: int = 1
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """What a task is best watched with."""
+
+    compare: tuple[Size, ...]  # the smaller first
+    mask: str = "bidirectional"
+    steps: int = 800
+    learning_rate: float = 1e-2
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task for a small Transformer whose solution needs several looks at once.
+
+    Attributes:
+        id: its name on the command line and in links.
+        about: one sentence: what the network must answer.
+        note: what the task shows and what it doesn't.
+        n_tokens: N, the same in every sentence.
+        vocabulary: the words; a token id is a place in it.
+        answers: what can be answered; the same for every relation.
+        relations: R of them.
+        chance: how often the best blind guess is right, for each relation that is asked.
+        make: draws sentences; use `batch`.
+    """
+
+    id: str
+    title: str
+    about: str
+    note: str
+    n_tokens: int
+    vocabulary: tuple[str, ...]
+    answers: tuple[str, ...]
+    relations: tuple[Relation, ...]
+    chance: float
+    defaults: Defaults
+    make: Callable[[torch.Generator, int], Batch]
+
+    def batch(self, generator: torch.Generator, size: int) -> Batch:
+        """`size` sentences drawn from `generator`, which is moved on; torch's global one is left alone."""
+        return self.make(generator, size)
+
+    @property
+    def asked(self) -> tuple[int, ...]:
+        """The relations that must be answered, by number."""
+        return tuple(number for number, relation in enumerate(self.relations) if relation.asked)
+
+    def words(self, ids: Tensor) -> tuple[str, ...]:
+        """The words of one sentence, from ids (N,)."""
+        return tuple(self.vocabulary[number] for number in ids.tolist())
+
+    @property
+    def sample(self) -> str:
+        """One sentence of the task, always the same."""
+        return " ".join(self.words(self.batch(torch.Generator().manual_seed(0), 1).ids[0]))
+
+
+def find_task(tasks: dict[str, Task], task_id: str) -> Task:
+    """The task of that name.
+
+    Raises:
+        HeadworkError: there is none.
+    """
+    if task_id not in tasks:
+        raise HeadworkError(
+            "There is no task {task}. Choose one of {choices}.", task=repr(task_id[:60]), choices=", ".join(tasks)
+        )
+    return tasks[task_id]
