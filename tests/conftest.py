@@ -1,4 +1,4 @@
-"""Settings of every test: one torch thread, and hypothesis without a clock, since machines are shared. Two processes."""
+"""Settings of every test: one torch thread, hypothesis without a clock (machines are shared), and two processes."""
 
 from typing import Any
 

@@ -57,6 +57,7 @@ def token_strip(
     maximum: float = 1.0,
     tile: int = 64,
     height: int = 300,
+    sentence: bool = True,
     text_scale: float = 1.0,
     on_pinned: Callable[[int | None], None] | None = None,
     on_heads: Callable[[tuple[int, ...]], None] | None = None,
@@ -84,6 +85,8 @@ def token_strip(
         maximum: what the last colour stands for.
         tile: least width in pixels of a head's small map; 0 = numbers only.
         height: largest height in pixels of the tokens; more lines scroll.
+        sentence: False = the layer's maps alone. They follow what is pointed at in the page's strip of the same maps,
+            take the maps from it, and mark in its sentence what is pointed at in them.
         text_scale: 1 = normal text, 1.4 = for the back row.
         on_pinned: hears the index of the token pinned, or None when it is freed.
         on_heads: hears the heads chosen; empty = the layer's mean.
@@ -104,6 +107,7 @@ def token_strip(
         scale=scale,
         tile=tile,
         height=height,
+        sentence=sentence,
         text_scale=text_scale,
         t=_,
     )
@@ -125,7 +129,8 @@ def token_strip(
             on_direction(way)
 
     with st.container(gap=None, key=f"{key}-strip"):
-        _strip(key=f"{key}-maps", data=maps)
+        if sentence:
+            _strip(key=f"{key}-maps", data=maps)
         _strip(key=key, data=view, on_pinned_change=pin, on_heads_change=show, on_direction_change=turn)
 
 

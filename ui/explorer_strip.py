@@ -2,7 +2,7 @@
 
 from analysis import Reading
 from model import AttentionTrace
-from ui import components, controls, explorer_maps, explorer_view
+from ui import components, examples, explorer_maps, explorer_view
 from ui.explorer_view import View
 from viz.style import Style
 
@@ -17,7 +17,7 @@ def strip(
     tile: int = 0,
     height: int = 170,
 ) -> None:
-    """The sentence with the arcs of the chosen heads; with `tile`, the layer's maps below it, that many pixels wide.
+    """The sentence with the arcs of the chosen heads; with `tile`, the layer's maps alone, that many pixels wide.
 
     What is pointed at in the sentence is marked in those maps, and the other way round.
     """
@@ -32,12 +32,13 @@ def strip(
         source=explorer_maps.source(trace, view),
         is_special=list(of.is_special),
         is_padding=list(of.units.of_kind("padding")),
-        pinned=explorer_view.pinned(of.labels, controls.example_look(trace.text)),
+        pinned=explorer_view.pinned(of.labels, examples.look(trace.text)),
         direction=explorer_view.direction(),
         scale=style.curve,
         maximum=style.maximum,
         tile=tile,
         height=height,
+        sentence=not tile,
         text_scale=style.text_scale,
         on_pinned=lambda index: explorer_view.pin(labels, index),
         on_heads=lambda heads: explorer_view.choose_heads(view, heads),

@@ -68,6 +68,7 @@ def strip_view(
     scale: Curve = "linear",
     tile: int = 64,
     height: int = 300,
+    sentence: bool = True,
     text_scale: float = 1.0,
     t: Translate = untranslated,
 ) -> dict[str, Any]:
@@ -85,6 +86,7 @@ def strip_view(
         scale: how colours grow with weights.
         tile: least width in pixels of the small map of each head; 0 = numbers only.
         height: largest height in pixels of the tokens; more lines scroll.
+        sentence: False = the layer's maps alone, which follow the strip of the same maps on the page.
         text_scale: 1 = normal text, 1.4 = for the back row.
         t: translates the strip's own words.
     """
@@ -112,8 +114,9 @@ def strip_view(
         "curve": curve(scale),
         "tile": tile,
         "height": height,
+        "sentence": sentence,
         "text_scale": text_scale,
-        "text": _words(t),
+        "text": _words(t, sentence),
     }
 
 
@@ -124,11 +127,13 @@ def reading_direction(labels: Sequence[str]) -> Literal["ltr", "rtl"]:
     return "rtl" if 2 * n_right_to_left > sum(kind in ("L", "R", "AL") for kind in kinds) else "ltr"
 
 
-def _words(t: Translate) -> dict[str, str]:
+def _words(t: Translate, sentence: bool) -> dict[str, str]:
     """What the strip says. {} are filled in the browser."""
     return {
         "title": t("The sentence: point at a token"),
-        "hint": t("Point at a token to see what it looks at. A click pins it, Escape or a second click frees it."),
+        "hint": t("Point at a token to see what it looks at. A click pins it, Escape or a second click frees it.")
+        if sentence
+        else t("Point at a cell, or at a token of the sentence above: every map marks it."),
         "direction": t("Direction"),
         "looks_at": t("what it looks at"),
         "looked_at_by": t("what looks at it"),

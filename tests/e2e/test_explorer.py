@@ -155,6 +155,31 @@ def test_the_strip_adds_heads_and_one_alone_becomes_the_large_map(page: Page, se
     assert link(page) == {"head": "9"}
 
 
+def test_the_sentence_stands_once_and_the_layers_maps_point_with_it(page: Page, server: str):
+    ready(page, f"{server}/?pinned=none")
+    tiles = page.locator(".st-key-tiles-strip .strip")
+    expect(tiles.locator(".map").nth(12)).to_be_visible()
+    expect(page.get_by_role("button", name=re.compile("they.*8 of 12"))).to_have_count(1)
+    for name in ("what it looks at", "Show head 4-9 too, or hide it"):
+        expect(page.get_by_role("button", name=name)).to_have_count(1)
+    expect(tiles.get_by_role("img", name="Heads of layer 4")).to_be_visible()
+    token(page, "they").hover()  # in the sentence: its row, in every map
+    expect(tiles.locator(".mark.row:visible")).to_have_count(13)
+    expect(tiles.locator(".top").nth(1)).to_contain_text("students")
+    page.mouse.move(5, 5)
+    expect(tiles.locator(".mark:visible")).to_have_count(0)
+    cell = tiles.locator(".map").nth(8)  # in a map: both tokens, in the sentence, and named where one looks
+    box = cell.bounding_box()
+    cell.hover(position={"x": box["width"] * 6.5 / 12, "y": box["height"] * 7.5 / 12})
+    strip = page.locator(".st-key-strip-strip .strip")
+    expect(strip.locator(".source .label")).to_have_text("they")
+    expect(strip.locator(".other .label")).to_have_text("because")
+    expect(tiles.locator(".says")).to_contain_text(re.compile("head 4-9: “.they.” .query. looks at “.because.” .key."))
+    expect(tiles.locator(".says")).to_be_in_viewport()
+    cell.click()
+    expect(status(page)).to_contain_text("head 4-9")
+
+
 def test_everything_a_person_came_for_is_seen_at_1280_by_720(page: Page, server: str):
     page.set_viewport_size({"width": 1280, "height": 720})
     ready(page, server)

@@ -9,7 +9,7 @@ import pytest
 from analysis import METRICS, READINGS, by_words, compare, head_metrics, read, read_csv, rollout, value_norms
 from analysis.words import by_pieces
 from model import load
-from ui.controls import examples
+from ui.examples import examples
 from ui.explorer_compare import pairs
 from ui.explorer_view import LEVELS
 from viz.style import COLORSCALES
@@ -137,6 +137,9 @@ def test_the_layers_maps_can_follow_the_pointer(app):
     app.open(pinned="6")
     tiles, strip = component(app, "tiles"), component(app, "strip")
     assert tiles["tile"] > 0 and strip["tile"] == 0
+    assert strip["sentence"] and not tiles["sentence"]  # which stands on the page once
+    mounted = [part.proto.id for part in app.test.get("bidi_component")]
+    assert tiles["maps"] == strip["maps"] and not any("tiles-maps" in name for name in mounted)  # nor travels twice
     assert tiles["pinned"] == strip["pinned"] == 5 and tiles["heads"] == strip["heads"]
 
 

@@ -1,8 +1,8 @@
 // Which token or cell is pointed at, by mouse, finger or keyboard. What is pinned is the strip's own matter.
 
 class Pointing {
-  constructor(line, { onPoint, onPin, onFocus }) {
-    this.on = { onPoint, onPin, onFocus };
+  constructor(line, { onChange, onPoint, onPin, onFocus }) {
+    this.on = { onChange, onPoint, onPin, onFocus };
     this.buttons = [];
     this.forget();
     const index = (event) => {
@@ -36,6 +36,7 @@ class Pointing {
     Object.assign(this, change);
     cancelAnimationFrame(this.frame);
     this.frame = requestAnimationFrame(this.on.onPoint);
+    this.on.onChange(change);
   }
 
   focus(at) {

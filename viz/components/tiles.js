@@ -11,22 +11,24 @@ class Tiles {
   }
 
   // heads: [{index, name, label}] with index "mean" for the mean. Built again only when their number changes.
-  build(heads) {
+  // Without buttons the maps are a picture: names are read, and a click on a map is all that chooses.
+  build(heads, hasButtons) {
     if (this.tiles.length !== heads.length) {
-      this.tiles = heads.map((head) => this.tile(head.index));
+      this.tiles = heads.map((head) => this.tile(head.index, hasButtons));
+      this.place.setAttribute("role", hasButtons ? "group" : "img");
       this.place.replaceChildren(...this.tiles.map((tile) => tile.box));
     }
     heads.forEach((head, i) => {
       const { button, text } = this.tiles[i];
       text.textContent = head.name;
-      button.setAttribute("aria-label", head.label);
+      if (hasButtons) button.setAttribute("aria-label", head.label);
     });
   }
 
-  tile(index) {
+  tile(index, hasButtons) {
     const box = element("div", "head");
-    const button = element("button", "name");
-    button.type = "button";
+    const button = element(hasButtons ? "button" : "span", "name");
+    if (hasButtons) button.type = "button";
     const text = element("span");
     button.append(element("span", "swatch"), text);
     const map = element("div", "map");
@@ -35,7 +37,7 @@ class Tiles {
     map.append(canvas, row, column);
     const top = element("span", "top");
     box.append(button, map, top);
-    button.onclick = () => this.on.onToggle(index);
+    if (hasButtons) button.onclick = () => this.on.onToggle(index);
     map.onclick = () => this.on.onOnly(index);
     map.onpointermove = map.onpointerdown = (event) => {
       const area = map.getBoundingClientRect();
@@ -76,7 +78,7 @@ class Tiles {
       box.style.setProperty("--head", colours(index));
       const isOn = chosen.includes(index);
       box.classList.toggle("on", isOn);
-      button.setAttribute("aria-pressed", String(isOn));
+      if (button.type) button.setAttribute("aria-pressed", String(isOn));
     }
   }
 

@@ -1,9 +1,10 @@
 // The token strip: point at a token, and the chosen heads show what it looks at. Everything happens in the browser;
-// Python hears only of clicks (states "pinned", "heads", "direction").
+// Python hears only of clicks (states "pinned", "heads", "direction"). A strip without its sentence is the layer's maps
+// alone; strips of the same maps on a page point together.
 
 const LEAST_ARC = 0.02; // smaller weights are told by their numbers alone
 
-const strips = new WeakMap();
+const strips = new Map(); // parentElement -> Strip
 
 export default function ({ data, parentElement, setStateValue }) {
   if (data.part === "maps") return keepMaps(parentElement, data);
@@ -28,6 +29,7 @@ class Strip {
     this.choices = { pinned: new Choice(), heads: new Choice(), direction: new Choice() };
     this.buttons = [];
     this.pointing = new Pointing(this.line, {
+      onChange: (change) => this.others().forEach((other) => other.pointing.point(change)),
       onPoint: () => this.data && this.paint(),
       onPin: (at) => this.choose("pinned", at === this.pinned ? null : at),
       onFocus: () => this.announce(),
@@ -51,6 +53,14 @@ class Strip {
   close() {
     this.observer.disconnect();
     this.root.remove();
+  }
+
+  // The other strips of the same maps.
+  others() {
+    const { maps, tokens } = this.data ?? {};
+    return [...strips.values()].filter(
+      ({ root, data }) => root !== this.root && data && data.maps === maps && data.tokens.id === tokens.id,
+    );
   }
 
   get pinned() {
@@ -85,15 +95,19 @@ class Strip {
     this.choices.heads.fromPython(data.heads);
     this.choices.direction.fromPython(data.direction);
     this.root.style.setProperty("--text-scale", data.text_scale);
-    this.root.setAttribute("aria-label", data.text.title);
+    this.root.classList.toggle("maps-only", !data.sentence);
+    this.says.ariaHidden = String(!data.sentence); // the strip with the sentence says the same
+    if (data.sentence) this.root.setAttribute("aria-label", data.text.title);
     this.theme = theme(this.root);
     this.accent = visibleOn(rgbOf(data.accent, "#000"), this.theme.ground, this.theme.ink);
     this.root.style.setProperty("--accent-ink", css(this.accent));
     this.palette = data.palette.map((colour) => visibleOn(rgbOf(colour, "#000"), this.theme.ground, this.theme.ink));
     if (hasNewTokens) this.pointing.forget();
     this.painted = []; // theme, colours or tokens may have changed
-    this.buildTurn();
-    this.buildTokens();
+    if (data.sentence) {
+      this.buildTurn();
+      this.buildTokens();
+    }
     this.buildTiles();
     this.layout();
   }
@@ -164,6 +178,7 @@ class Strip {
         if (index === MEAN) return { index, name: text.mean, label: text.show_mean };
         return { index, name: String(index + 1), label: fill(text.show_head, { name: `${layer + 1}-${index + 1}` }) };
       }),
+      this.data.sentence,
     );
     if (!this.data.tile) {
       this.tiles.n = n;
@@ -223,7 +238,7 @@ class Strip {
     const looks = this.direction === "looks_at";
     const source = cell ? (looks ? cell.query : cell.key) : (hovered ?? focused ?? this.pinned);
     const pair = (other) => (looks ? [source, other] : [other, source]);
-    const row = (head) => this.buttons.map((_, i) => this.weight(head, ...pair(i)));
+    const row = (head) => this.data.tokens.labels.map((_, i) => this.weight(head, ...pair(i)));
     const heads = cell ? [cell.head] : this.heads;
     return { cell, heads, looks, source, pair, row, weights: source === null ? [] : heads.map(row) };
   }
@@ -234,8 +249,10 @@ class Strip {
     for (const button of this.turn.children) {
       button.setAttribute("aria-pressed", String(button.dataset.direction === this.direction));
     }
-    this.paintTokens(now);
-    this.paintArcs(now);
+    if (this.data.sentence) {
+      this.paintTokens(now);
+      this.paintArcs(now);
+    }
     this.tiles.colour((head) => css(this.colour(head)), heads);
     if (cell) this.tiles.mark(cell.query, cell.key);
     else this.tiles.mark(looks ? source : null, looks ? null : source);
