@@ -81,9 +81,7 @@ def load_e5(path: Path, *, expected_sha256: str | None = E5_SHA256) -> tuple[Che
     transformer.embeddings.token = QuantisedEmbedding(file.tensors["emb.word"])
     transformer.load_state_dict(_weights(file), assign=True)
     transformer.eval().requires_grad_(False)
-    words = file.vocabulary
-    tokenizer = UnigramTokenizer(words.ids, words.scores, bos=words.bos, eos=words.eos, pad=words.pad, unk=words.unk)
-    return Checkpoint(file.config, transformer, "bert", file.sha256), tokenizer
+    return Checkpoint(file.config, transformer, "bert", file.sha256), UnigramTokenizer(file.pieces, file.scores)
 
 
 def _weights(file: E5File) -> dict[str, torch.Tensor]:

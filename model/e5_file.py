@@ -32,19 +32,8 @@ from model.quantised import BLOCK, BLOCK_SIZE
 from model.transformer import TransformerConfig
 
 MAGIC, VERSION = b"E5S1", 1
+SPECIAL = ("<s>", "</s>", "<pad>", "<unk>")  # in the order of the header
 LONGEST_PIECE = 256  # bytes; the longest of XLM-R's 250,002 has 48
-
-
-@dataclass(frozen=True)
-class E5Vocabulary:
-    """The pieces of a Unigram tokenizer. The order of `ids` is that of the ids, from 0."""
-
-    ids: dict[str, int]
-    scores: NDArray[np.float32]  # (n,) log probabilities
-    bos: int
-    eos: int
-    pad: int
-    unk: int
 
 
 @dataclass(frozen=True)
@@ -52,13 +41,16 @@ class E5File:
     """What an E5S1 file holds. Tensors are views of the file, which stays mapped as long as one of them lives.
 
     Attributes:
+        pieces: of the Unigram tokenizer, with their ids, in the order of the ids, which count from 0.
+        scores: of the pieces, log probabilities (n,).
         tensors: by their names in the file; float32 in the shape that PyTorch has it, or blocks (rows, columns / 32).
         normaliser: what each character becomes; characters that stay themselves are not in it.
         sha256: of the whole file.
     """
 
     config: TransformerConfig
-    vocabulary: E5Vocabulary
+    pieces: dict[str, int]
+    scores: NDArray[np.float32]
     normaliser: dict[str, str]
     tensors: dict[str, NDArray[Any]]
     sha256: str
@@ -90,9 +82,9 @@ def read_e5_file(path: Path, *, expected_sha256: str | None = None) -> E5File:
         raise HeadworkError("{file} can't be read: {reason}.", file=str(path), reason=str(error)) from error
     cursor = _start(path, content)
     config = _config(cursor)
-    vocabulary = _vocabulary(cursor, config)
+    pieces, scores = _vocabulary(cursor, config)
     normaliser = _normaliser(cursor)
-    return E5File(config, vocabulary, normaliser, _tensors(cursor, config), sha256)
+    return E5File(config, pieces, scores, normaliser, _tensors(cursor, config), sha256)
 
 
 def read_e5_config(path: Path) -> TransformerConfig:
@@ -158,8 +150,8 @@ def _config(cursor: _Cursor) -> TransformerConfig:
     d_model, layers, heads, d_ff, vocabulary, positions, types, eps, block = cursor.numbers("7ifi", "header")
     if block != BLOCK_SIZE or d_model % BLOCK_SIZE or d_ff % BLOCK_SIZE:
         cursor.broken(f"rows of {d_model} and {d_ff} numbers don't part into blocks of {block}")
-    if vocabulary < 1:
-        cursor.broken(f"it has a vocabulary of {vocabulary}")
+    if vocabulary < 1 or types < 1:
+        cursor.broken(f"it has {vocabulary} words and {types} token types")
     return TransformerConfig(
         vocab_size=vocabulary,
         d_model=d_model,
@@ -172,13 +164,11 @@ def _config(cursor: _Cursor) -> TransformerConfig:
     )
 
 
-def _vocabulary(cursor: _Cursor, config: TransformerConfig) -> E5Vocabulary:
-    n, bos, eos, pad, unk = cursor.numbers("5i", "header")
+def _vocabulary(cursor: _Cursor, config: TransformerConfig) -> tuple[dict[str, int], NDArray[np.float32]]:
+    n, *special = cursor.numbers("5i", "header")  # <s>, </s>, <pad>, <unk>
     (n_bytes,) = cursor.numbers("Q", "header")
     if not 0 < n <= config.vocab_size:
         cursor.broken(f"it has {n} pieces for {config.vocab_size} vectors")
-    if len({bos, eos, pad, unk}) < 4 or not all(0 <= special < n for special in (bos, eos, pad, unk)):
-        cursor.broken(f"its special tokens have the ids {bos}, {eos}, {pad}, {unk}")
     edges = cursor.array("<u4", n + 1, "offsets of pieces").astype(np.int64)
     scores = cursor.array("<f4", n, "scores of pieces").astype(np.float32)
     start = cursor.skip(n_bytes, "pieces")
@@ -190,12 +180,14 @@ def _vocabulary(cursor: _Cursor, config: TransformerConfig) -> E5Vocabulary:
     text = cursor.content[start : start + n_bytes]
     places = edges.tolist()
     try:
-        ids = {text[a:b].decode("utf-8"): i for i, (a, b) in enumerate(pairwise(places))}
+        pieces = {text[a:b].decode("utf-8"): i for i, (a, b) in enumerate(pairwise(places))}
     except UnicodeDecodeError:
         cursor.broken("a piece is no text in UTF-8")
-    if len(ids) != n:
+    if len(pieces) != n:
         cursor.broken("a piece stands in it twice")
-    return E5Vocabulary(ids, scores, bos, eos, pad, unk)
+    if [pieces.get(name) for name in SPECIAL] != special:
+        cursor.broken(f"{', '.join(SPECIAL)} don't have the ids {special}")
+    return pieces, scores
 
 
 def _normaliser(cursor: _Cursor) -> dict[str, str]:
