@@ -28,10 +28,11 @@ def told() -> Iterator[None]:
         _log()
 
 
-def fragment(body: Callable[P, None]) -> Callable[P, None]:
+def fragment(body: Callable[P, None], *, run_every: float | None = None) -> Callable[P, None]:
     """`st.fragment`, told: a fragment that reruns alone runs outside the app's own frame.
 
     What it is given stays in memory as long as the session lives, so give it names, not arrays (`loading.Again`).
+    With `run_every` the browser asks for it again after so many seconds, as long as the page is open.
     """
 
     @wraps(body)
@@ -39,7 +40,7 @@ def fragment(body: Callable[P, None]) -> Callable[P, None]:
         with told():
             body(*args, **kwargs)
 
-    return st.fragment(guarded)
+    return st.fragment(guarded, run_every=run_every)
 
 
 def _offer(error: NotDownloaded) -> None:
