@@ -26,6 +26,7 @@ STYLE = """<style>
   .stAppHeader { height: 2.25rem; min-height: 2.25rem; }
   .stMainBlockContainer:has(.st-key-attention-title) { padding-top: 2.25rem; }
 }
+.st-key-attention-title { margin-bottom: -0.5rem; }
 .st-key-attention-title .stHeading h1 { padding: 0; }
 .st-key-layer-head .stButtonGroup { display: flex; flex-flow: row wrap; align-items: center; gap: 0 0.6rem; }
 .st-key-layer-head .stButtonGroup label { margin: 0; min-height: 0; }
@@ -59,6 +60,7 @@ def explore(again: Again) -> None:
         side = side_place.container(gap="xsmall")
         overview_place, reading_place = side.container(gap="xsmall"), side.container(gap="xsmall")
         view = explorer_view.read_controls(trace, st.container(), reading_place)
+        status_place = st.container()
     try:
         reading = explorer_maps.reading(trace, view)
     except HeadworkError as error:
@@ -72,9 +74,10 @@ def explore(again: Again) -> None:
     with overview_place:
         _overview(trace, reading, view, style)
     reading_place.markdown(f":small[{plain(_where_the_rest_goes(trace, reading, view))}]")
+    with status_place:
+        remarks.status(trace, view.name)
     kind = READINGS[view.reading]
     st.markdown(f"**{plain(_(kind.title))}.** {plain(_(kind.shows))} {plain(_(kind.leaves_out))}")
-    remarks.status(trace, view.name)
     _tabs(trace, reading, view, style)
 
 

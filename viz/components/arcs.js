@@ -1,7 +1,7 @@
 // Arcs between tokens, as SVG over the sentence. An arc ends in an arrowhead at the key that is looked at.
 
 const SVG = "http://www.w3.org/2000/svg";
-const TALLEST = 58; // of an arc over a sentence in one line; the sheet leaves 4.25rem
+const TALLEST = 46; // of an arc over a sentence in one line; the sheet leaves 3.5rem
 const LOW = 22; // of an arc between two lines of a long sentence
 
 // boxes: {x, top, bottom, line} of each token's label. arcs: {query, key, weight, colour, shift, dashed}.
