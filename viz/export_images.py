@@ -15,7 +15,11 @@ from PIL import Image, ImageDraw, PngImagePlugin
 from viz import fonts
 from viz.export_layout import BAR_WIDTH, GROUND, HATCH, MASKED, MapLayout, Words
 
-FONTS = "'Source Sans 3', 'DejaVu Sans', 'Noto Sans', 'Noto Sans CJK SC', 'PingFang SC', 'Microsoft YaHei', sans-serif"
+# Those with simplified Chinese by name: a viewer left to choose may take the Japanese shapes of the same characters.
+FONTS = (
+    "'Source Sans 3', 'DejaVu Sans', 'Noto Sans', 'PingFang SC', 'Microsoft YaHei', 'Noto Sans CJK SC', "
+    "'Source Han Sans SC', 'WenQuanYi Micro Hei', sans-serif"
+)
 PNG_SCALE = 2  # pixels of the PNG for each of the layout: sharp in print and on a projector
 PNG_CHUNK = "headwork"
 HATCH_STEP = 6  # pixels between two lines of the hatching

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from viz.look import MAX_LABEL, Translate, untranslated
+from viz.look import MAX_LABEL, Translate, shortened, untranslated
 from viz.style import PLAIN, Style
 
 MOST_CELLS = 128  # along one side: above, a cell is the largest weight of a block, and the picture says so
@@ -15,6 +15,7 @@ PLOT = 620  # pixels of the square
 LABEL_SIZE = (8.0, 16.0)  # least and largest text of the tokens
 MARGIN = 24.0
 BAR_WIDTH = 14.0
+FOOTER_COLUMNS = 90  # of the sentence below the picture
 INK, SOFT, GROUND = "#1D2329", "#565D63", "#FFFFFF"
 MASKED, HATCH = "#D9DBDA", "#8A8F8D"
 
@@ -157,10 +158,10 @@ def _bar_words(bar: tuple[float, float, float], style: Style, has_masked: bool, 
 
 
 def _footer(source: Mapping[str, str], step: int, t: Translate) -> list[str]:
-    text = source.get("text", "")
+    text = shortened(source.get("text", ""), FOOTER_COLUMNS)
     lines = [
         " · ".join(f"{t(name)}: {source[key]}" for key, name in PRINTED.items() if source.get(key)),
-        f"{t('sentence')}: {text if len(text) <= 90 else text[:89] + '…'}",
+        f"{t('sentence')}: {text}",
         f"sha256 {source.get('weights_sha256', '')} · {source.get('app', '')}",
     ]
     if step > 1:
@@ -189,7 +190,7 @@ def _right_edge(line: Words, measure: Measure) -> float:
 
 
 def _label(label: str) -> str:
-    short = label if len(label) <= MAX_LABEL else label[: MAX_LABEL - 1] + "…"
+    short = shortened(label, MAX_LABEL)
     return short if short.strip() else "␣"
 
 

@@ -23,6 +23,7 @@ from viz.look import (
     TEXT,
     Translate,
     hover,
+    key_angle,
     layout,
     tick_text,
     untranslated,
@@ -298,7 +299,7 @@ def _token_axes(ticks: list[str], t: Translate, *, height: int, scale: float, na
     names = {"tickvals": positions, "ticktext": ticks, "constrain": "domain"}
     key = {
         "title": {"text": t("key (looked at)"), "standoff": 8, "font": font},
-        "tickangle": -60 if n_tokens <= 24 else -90,
+        "tickangle": key_angle(ticks),
     }
     query = {"title": {"text": t("query (looks)"), "standoff": 14, "font": font}, "range": [n_tokens - 0.5, -0.5]}
     left = {"range": [-0.5, n_tokens - 0.5], "automargin": True, "constraintoward": "left"}

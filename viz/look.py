@@ -4,7 +4,8 @@ Paper and plot background are transparent and text takes the colour of the page,
 """
 
 import html
-from collections.abc import Callable
+import unicodedata
+from collections.abc import Callable, Sequence
 from typing import Any
 
 COLORSCALE = "Cividis"  # perceptually even and the same for colour-blind readers (Nuñez et al. 2018)
@@ -13,7 +14,8 @@ MASKED_FILL = "rgba(128, 128, 128, 0.30)"  # neutral on both backgrounds; never 
 MASKED_LINES = "rgba(128, 128, 128, 0.75)"
 HOLE = "rgba(0, 0, 0, 0)"
 TEXT = "#000037"  # near black; Streamlit's browser side puts the strongest text colour of the theme in its place
-MAX_LABEL = 18  # characters of a token shown on an axis
+MAX_LABEL = 18  # columns of a token shown on an axis; a Chinese character is two columns wide
+SLANTED = 24  # labels below an axis; more stand upright, so that they don't overlap
 
 Translate = Callable[[str], str]
 
@@ -25,9 +27,27 @@ def untranslated(text: str) -> str:
 
 def tick_text(label: str) -> str:
     """A token as Plotly can show it unharmed: escaped, never empty, and not longer than an axis bears."""
-    if len(label) > MAX_LABEL:
-        label = label[: MAX_LABEL - 1] + "…"
+    label = shortened(label, MAX_LABEL)
     return html.escape(label, quote=False) if label.strip() else "␣"
+
+
+def columns(text: str) -> int:
+    """How wide a text is, in Latin letters: Chinese characters, full-width marks and emoji are two wide."""
+    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
+
+
+def shortened(text: str, most: int) -> str:
+    """A text of at most `most` columns, ending in … where some of it was cut."""
+    if columns(text) <= most:
+        return text
+    while columns(text) > most - 1:
+        text = text[:-1]
+    return text + "…"
+
+
+def key_angle(labels: Sequence[str]) -> int:
+    """By how many degrees the labels below a map are turned. Chinese fills its square: slanted, it would overlap."""
+    return -90 if len(labels) > SLANTED or any(columns(label) > len(label) for label in labels) else -60
 
 
 def layout(title: str, *, height: int, top: int, note: str = "") -> dict[str, Any]:

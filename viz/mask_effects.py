@@ -8,7 +8,19 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz.heatmaps import layer_grid
-from viz.look import ACCENT, COLORSCALE, HOLE, MASKED_FILL, TEXT, Translate, hover, layout, tick_text, untranslated
+from viz.look import (
+    ACCENT,
+    COLORSCALE,
+    HOLE,
+    MASKED_FILL,
+    TEXT,
+    Translate,
+    hover,
+    key_angle,
+    layout,
+    tick_text,
+    untranslated,
+)
 from viz.mask_figures import DIFFERENCES, FRAME, LABEL, MAP_HEIGHT, SEEN, Floats, Singles, heading
 
 
@@ -172,7 +184,7 @@ def moves(
         range=[-0.5, n_tokens - 0.5],
         tickvals=list(range(0, n_tokens, step)),
         ticktext=[tick_text(label) for label in labels][::step],
-        tickangle=-60,
+        tickangle=key_angle(labels),
         tickfont={"size": 13 if n_tokens <= 20 else 11, "color": TEXT},
         showgrid=False,
         zeroline=False,

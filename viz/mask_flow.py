@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from analysis.masking import Bools, Ints, cone
 from viz.heatmaps import head_heatmap
-from viz.look import ACCENT, HOLE, MASKED_FILL, TEXT, Translate, hover, layout, tick_text, untranslated
+from viz.look import ACCENT, HOLE, MASKED_FILL, TEXT, Translate, hover, key_angle, layout, tick_text, untranslated
 from viz.mask_figures import MAP_HEIGHT, SEEN, compact, heading
 
 MOST_CELLS = 64  # a side: more are smaller than two pixels in the gallery
@@ -104,7 +104,7 @@ def flow_graph(
         ticktext=[
             f"<b>{tick_text(label)}</b>" if i == at else tick_text(label) for i, label in enumerate(labels[shown])
         ],
-        tickangle=-60,
+        tickangle=key_angle(labels[shown]),
         tickfont={"size": 12, "color": TEXT},
         showgrid=False,
         zeroline=False,

@@ -1,6 +1,7 @@
 """SVG and PNG of a map, read back and compared with the arrays; every letter drawn or visibly replaced."""
 
 import io
+import itertools
 import json
 import xml.etree.ElementTree as ET
 
@@ -13,7 +14,7 @@ from model import load
 from viz import fonts
 from viz.export_images import PNG_CHUNK, PNG_SCALE, png_bytes, square, svg_text
 from viz.export_layout import HATCH, MASKED, MOST_CELLS, map_layout
-from viz.look import ACCENT
+from viz.look import ACCENT, MAX_LABEL, columns, tick_text
 from viz.style import COLORSCALES, Style, nice_maximum, scale_colours
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -157,10 +158,65 @@ def test_without_a_font_for_it_a_letter_is_written_as_its_code_point(monkeypatch
 
 
 def test_chinese_is_drawn_where_a_font_has_it():
-    if not any("CJK" in path or "wqy" in path for path in fonts.installed()):
+    if fonts.readable("山") != "山":
         pytest.skip("no Chinese font is installed here")
-    assert fonts.readable("山水 ok") == "山水 ok"
+    assert fonts.readable("山水 蘋遞，。「」…… ok") == "山水 蘋遞，。「」…… ok"
     assert len({font.getname() for _, font in fonts.runs("ok 山", 20)}) == 2
+
+
+def test_of_a_collection_the_face_for_simplified_chinese_is_taken():
+    collections = [face for face in fonts.installed() if "NotoSansCJK" in face.path]
+    if not collections:
+        pytest.skip("Noto Sans CJK is not installed here")
+    (face,) = collections
+    assert fonts.font(face, 20).getname()[0] == "Noto Sans CJK SC"
+    japanese = fonts.font(fonts.Face(face.path, 0), 40)
+    for letter in "骨直角":  # the same code points, other strokes
+        assert bytes(fonts.font(face, 40).getmask(letter)) != bytes(japanese.getmask(letter)), letter
+
+
+def test_full_width_marks_are_a_character_wide_and_latin_ones_are_not():
+    if fonts.readable("山") != "山":
+        pytest.skip("no Chinese font is installed here")
+    for mark in "，。「」（）：":
+        assert fonts.width(mark, 20) == pytest.approx(fonts.width("山", 20)), mark
+    assert fonts.width(",", 20) < fonts.width("，", 20) / 2
+
+
+def test_chinese_labels_do_not_run_into_each_other_or_out_of_the_picture():
+    _, layout = made(text="小明把蘋果遞給了小紅，因為她幫過他。" * 3, mask="bidirectional")
+    rows = [words for words in layout.words if words.anchor == "end" and not words.turn]
+    columns = [words for words in layout.words if words.anchor == "end" and words.turn]
+    for first, second in itertools.pairwise(rows):
+        assert second.y - first.y >= first.size
+    for first, second in itertools.pairwise(columns):  # turned by 90 degrees: one is as wide as it is high
+        assert second.x - first.x >= first.size
+    for words in (*rows, *columns):
+        length = fonts.width(words.text, words.size)
+        assert (words.y if words.turn else words.x) - length >= 0 or words.turn
+        assert words.y + (length if words.turn else 0) <= layout.height
+
+
+@pytest.mark.parametrize(
+    ("label", "expected"),
+    [
+        ("床前明月光疑是地", "床前明月光疑是地"),
+        ("床前明月光疑是地上霜", "床前明月光疑是地…"),
+        ("x" * 18, "x" * 18),
+        ("x" * 19, "x" * 17 + "…"),
+        ("ＷＩＤＥ因为", "ＷＩＤＥ因为"),
+    ],
+)
+def test_a_chinese_character_is_two_columns_wide(label, expected):
+    assert tick_text(label) == expected
+    assert columns(expected) <= MAX_LABEL
+
+
+def test_the_svg_names_fonts_with_chinese_and_holds_the_characters():
+    _, layout = made(text="小明把苹果递给了小红。", mask="bidirectional")
+    svg = svg_text(layout)
+    assert "PingFang SC" in svg and "Microsoft YaHei" in svg and "Noto Sans CJK SC" in svg
+    assert "明" in [words.text for words in ET.fromstring(svg).iter(f"{SVG}text")]
 
 
 # -- styles ----------------------------------------------------------------------------------------------------------

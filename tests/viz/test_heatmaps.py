@@ -67,6 +67,16 @@ def test_blank_and_endless_tokens_still_have_a_label():
     assert ticks[0] == "␣" and ticks[1].endswith("…") and len(ticks[1]) < 20
 
 
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [(["[CLS]", "the", "cat"], -60), (["[CLS]", "小明", "cat"], -90), (["，"], -90), (["the"] * 25, -90)],
+)
+def test_labels_that_fill_their_square_stand_upright_below_the_map(labels, expected):
+    n = len(labels)
+    figure = head_heatmap(np.eye(n), np.ones((n, n), bool), labels)
+    assert figure.layout.xaxis.tickangle == expected
+
+
 def test_rows_run_downwards_cells_are_square_and_colour_goes_from_0_to_1():
     attention, allowed = maps(1, 5)
     figure = head_heatmap(attention[0], allowed, list("abcde"))
