@@ -7,7 +7,7 @@ temporary folder, with marshal. rjieba writes no file and opens no connection. I
 
 from __future__ import annotations
 
-import importlib
+import importlib.metadata
 import re
 import sys
 from dataclasses import dataclass
@@ -22,16 +22,15 @@ JIEBA, SPACES = "jieba", "spaces"
 # The share of a stretch's borders that a person's spaces make for the stretch to be parted by hand. On 200 sentences
 # of UD_Chinese-GSDSimp (dev) 98 % of stretches with a space at each border reach it, and 1 % of those with one space.
 PARTED_BY_HAND = 0.75
-PRONOUNS = (
-    frozenset("我你您妳他她它牠祂咱") | {one + many for one in "我你妳他她它牠祂咱" for many in "们們"} | {"自己"}
-)
+PRONOUN_LETTERS = "我你您妳他她它牠祂咱"
+PRONOUNS = frozenset(PRONOUN_LETTERS) | {one + many for one in PRONOUN_LETTERS for many in "们們"}
 _HAN = "[" + "".join(f"{chr(block.start)}-{chr(block.stop - 1)}" for block in HAN_BLOCKS) + "]"
 _SELECTOR = "[\ufe00-\ufe0f\U000e0100-\U000e01ef]"  # chooses the shape of the character before it
 _CHARACTER = f"(?:{_HAN}{_SELECTOR}?)"
 _STRETCH = re.compile(f"{_CHARACTER}+(?:[^\\S\\n\\r]+{_CHARACTER}+)*")  # Chinese with spaces in it, on one line
 _HIRAGANA = re.compile("[\u3041-\u309f]")  # stands beside Han in Japanese only
 _JAPANESE_LETTER = re.compile("[\u3005\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff]")
-_PRONOUN_INSIDE = re.compile("((?:[我你妳他她它牠祂咱][们們]?|您))")
+_PRONOUN_INSIDE = re.compile(f"([{PRONOUN_LETTERS}][们們]?)")
 
 
 class NoSegmenter(HeadworkError):
@@ -59,6 +58,30 @@ def has_chinese(text: str) -> bool:
 def is_ready() -> bool:
     """Whether jieba has been loaded, so that `part` answers at once."""
     return PACKAGE in sys.modules
+
+
+def load() -> Any:
+    """The segmenter. Python imports it once, whatever threads ask for it; its dictionary is shared and never changed.
+
+    Raises:
+        NoSegmenter: rjieba is not installed.
+    """
+    try:
+        return importlib.import_module(PACKAGE)
+    except ImportError as error:
+        raise NoSegmenter(
+            "Chinese words need a segmenter that isn't installed. Add it with: {command} — or part the words by "
+            "spaces and choose “Split at spaces”.",
+            command=INSTALL,
+        ) from error
+
+
+def version() -> str:
+    """Of rjieba; "" where it is not installed."""
+    try:
+        return importlib.metadata.version(PACKAGE)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
 
 
 def part(text: str) -> Parting:
@@ -108,7 +131,7 @@ def _is_japanese(text: str, start: int, end: int) -> bool:
 
 def _cut(text: str, span: tuple[int, int]) -> list[tuple[int, int]]:
     """The segmenter's words in one stretch without spaces, by their characters in the text."""
-    segmenter = _segmenter()
+    segmenter = load()
     starts = [match.start() for match in re.finditer(_CHARACTER, text[slice(*span)])]
     edges = [span[0] + start for start in starts] + [span[1]]
     words, at = [], 0
@@ -127,15 +150,3 @@ def _apart(word: str, segmenter: Any) -> list[str]:
     if len(word) < 2 or segmenter.has_word(word):
         return [word]
     return [piece for piece in _PRONOUN_INSIDE.split(word) if piece]
-
-
-def _segmenter() -> Any:
-    """The module. Python imports it once, whatever threads ask for it; its dictionary is shared and never changed."""
-    try:
-        return importlib.import_module(PACKAGE)
-    except ImportError as error:
-        raise NoSegmenter(
-            "Chinese words need a segmenter that isn't installed. Add it with: {command} — or part the words by "
-            "spaces and choose “Split at spaces”.",
-            command=INSTALL,
-        ) from error

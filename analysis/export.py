@@ -19,7 +19,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.words import UnitTrace
+from analysis import chinese
+from analysis.chinese import JIEBA, SPACES
+from analysis.words import Units, UnitTrace
 from model import AttentionTrace, HeadworkError
 from model.arrays import write_npz
 
@@ -58,6 +60,15 @@ def provenance(trace: AttentionTrace, **view: object) -> dict[str, str]:
         "text": trace.text,
         **{key: str(value) for key, value in view.items()},
     }
+
+
+def level_of(units: Units) -> str:
+    """Whose words a table's rows are, for `provenance`: "pieces", "words", "words, Chinese by jieba (rjieba 0.2.2)"."""
+    if not units.parted_by:
+        return units.level
+    names = {JIEBA: f"jieba (rjieba {chinese.version()})", SPACES: "spaces"}
+    who = " and ".join(names[each] for each in units.parted_by)
+    return f"{units.level}, {'' if units.parted_by == (SPACES,) else 'Chinese '}by {who}"
 
 
 def tidy(trace: UnitTrace, heads: Sequence[tuple[int, int]] | None = None) -> pd.DataFrame:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from analysis.chinese import is_pronoun
+from analysis.chinese import PRONOUN_LETTERS, has_chinese, is_pronoun
 from analysis.word_spans import Span, deal_out, segmenter_spans
 from analysis.words import is_punctuation
 from model import Tokens
 
+MOST_PARTED = 16  # pronouns that one call parts: each needs some runs of the tokenizer
 PARTS = ((" ", ""), ("", " "), (" ", " "), ("，", ""), ("，", "，"))  # what may be put before and after a word
 
 
@@ -67,6 +68,28 @@ def pronouns_of(tokens: Tokens, shared: SharedPiece) -> tuple[Span, ...]:
     return tuple(span for span in shared.words if is_pronoun(tokens.text[slice(*span)]))
 
 
+def may_hold_pronouns(tokens: Tokens) -> bool:
+    """Whether some piece holds a pronoun's character beside other Chinese ones. Loads no segmenter.
+
+    So do 其他 and 他们, which are words: `shared_pronouns` says more.
+    """
+    return any(
+        len(text) > 1 and has_chinese(text) and not set(PRONOUN_LETTERS).isdisjoint(text) and not is_pronoun(text)
+        for text in {tokens.text[slice(*span)] for span in tokens.spans}
+    )
+
+
+def shared_pronouns(tokens: Tokens) -> tuple[SharedPiece, ...]:
+    """The pieces that hold a pronoun and other words, so that no row is the pronoun's alone.
+
+    Raises:
+        NoSegmenter: some piece may hold one, and rjieba is not installed.
+    """
+    if not may_hold_pronouns(tokens):
+        return ()
+    return tuple(shared for shared in shared_pieces(tokens) if pronouns_of(tokens, shared))
+
+
 def part_from_others(encode: Callable[[str], Tokens], text: str, word: Span) -> str | None:
     """The text with a space or a comma put beside a word, so that the word gets pieces of its own.
 
@@ -85,6 +108,18 @@ def part_from_others(encode: Callable[[str], Tokens], text: str, word: Span) -> 
         if _stands_alone(encode(changed), (first, first + end - start)):
             return changed
     return None
+
+
+def part_pronouns(encode: Callable[[str], Tokens], text: str) -> str:
+    """The text with a space or a comma beside every pronoun that a longer piece holds, where that helps."""
+    for _pass in range(MOST_PARTED):
+        tokens = encode(text)
+        words = [word for shared in shared_pronouns(tokens) for word in pronouns_of(tokens, shared)]
+        parted = next((new for word in words if (new := part_from_others(encode, tokens.text, word))), None)
+        if parted is None:
+            break
+        text = parted
+    return text
 
 
 def _stands_alone(tokens: Tokens, word: Span) -> bool:

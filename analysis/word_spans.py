@@ -15,7 +15,7 @@ Span: TypeAlias = tuple[int, int]
 By: TypeAlias = Literal["tokenizer", "spaces", "segmenter"]
 
 # Marks of Chinese text stand beside words without a space, and SentencePiece takes them for part of a word.
-_MARKS = "[\u2014\u201c\u201d\u2026\u3001-\u3003\u3008-\u3011\u3014-\u301f\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65]"
+_MARKS = "[—“”…\u3001-\u3003\u3008-\u3011\u3014-\u301f\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65]"
 CHINESE = "\0"  # stands for a Chinese character where only the others count; no text that was tokenised holds it
 _OTHERS = re.compile(f"{_MARKS}+|(?:(?!{_MARKS})[^{CHINESE}])+")
 
