@@ -20,7 +20,6 @@ import hashlib
 import mmap
 import struct
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -28,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.errors import HeadworkError
+from model.pieces import Pieces
 from model.quantised import BLOCK, BLOCK_SIZE
 from model.transformer import TransformerConfig
 
@@ -41,7 +41,7 @@ class E5File:
     """What an E5S1 file holds. Tensors are views of the file, which stays mapped as long as one of them lives.
 
     Attributes:
-        pieces: of the Unigram tokenizer, with their ids, in the order of the ids, which count from 0.
+        pieces: of the Unigram tokenizer.
         scores: of the pieces, log probabilities (n,).
         tensors: by their names in the file; float32 in the shape that PyTorch has it, or blocks (rows, columns / 32).
         normaliser: what each character becomes; characters that stay themselves are not in it.
@@ -49,7 +49,7 @@ class E5File:
     """
 
     config: TransformerConfig
-    pieces: dict[str, int]
+    pieces: Pieces
     scores: NDArray[np.float32]
     normaliser: dict[str, str]
     tensors: dict[str, NDArray[Any]]
@@ -164,7 +164,7 @@ def _config(cursor: _Cursor) -> TransformerConfig:
     )
 
 
-def _vocabulary(cursor: _Cursor, config: TransformerConfig) -> tuple[dict[str, int], NDArray[np.float32]]:
+def _vocabulary(cursor: _Cursor, config: TransformerConfig) -> tuple[Pieces, NDArray[np.float32]]:
     n, *special = cursor.numbers("5i", "header")  # <s>, </s>, <pad>, <unk>
     (n_bytes,) = cursor.numbers("Q", "header")
     if not 0 < n <= config.vocab_size:
@@ -177,15 +177,13 @@ def _vocabulary(cursor: _Cursor, config: TransformerConfig) -> tuple[dict[str, i
         cursor.broken("the offsets of its pieces don't rise from 0 to their end")
     if not np.isfinite(scores).all():
         cursor.broken("a piece has no finite score")
-    text = cursor.content[start : start + n_bytes]
-    places = edges.tolist()
     try:
-        pieces = {text[a:b].decode("utf-8"): i for i, (a, b) in enumerate(pairwise(places))}
+        pieces = Pieces(cursor.content[start : start + n_bytes], edges)
     except UnicodeDecodeError:
         cursor.broken("a piece is no text in UTF-8")
-    if len(pieces) != n:
+    except ValueError:
         cursor.broken("a piece stands in it twice")
-    if [pieces.get(name) for name in SPECIAL] != special:
+    if pieces.find(SPECIAL) != dict(zip(SPECIAL, special, strict=True)):
         cursor.broken(f"{', '.join(SPECIAL)} don't have the ids {special}")
     return pieces, scores
 

@@ -12,6 +12,7 @@ from model.e5 import e5_path
 from model.e5_file import read_e5_file
 from model.errors import HeadworkError
 from model.fast_tokens import FastTokenizer
+from model.pieces import Pieces
 from model.tokens import MAX_CHARACTERS
 from model.unigram_tokens import LEFT_ALONE, UnigramTokenizer
 from tests.model.e5_writer import PIECES, SPECIAL
@@ -20,9 +21,11 @@ from tests.model.test_tokens import FAMILY, HARD, anything, assert_in_step
 COURSE = "小明把苹果递给了小红，因为她帮过他。"
 
 
-def whole_library_tokenizer(ids, scores):
+def whole_library_tokenizer(pieces, scores):
     """XLM-R's tokenizer as the library has it, over every piece, for texts without "～", which NFKC changes."""
-    backend = Tokenizer(models.Unigram(list(zip(ids, map(float, scores), strict=True)), ids["<unk>"]))
+    ids = pieces.find(SPECIAL)
+    names = [pieces[id_] for id_ in range(len(pieces))]
+    backend = Tokenizer(models.Unigram(list(zip(names, map(float, scores), strict=True)), ids["<unk>"]))
     backend.normalizer = normalizers.Sequence(
         [normalizers.Nmt(), normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " ")]
     )
@@ -36,9 +39,8 @@ def whole_library_tokenizer(ids, scores):
 
 @pytest.fixture(scope="module")
 def small():
-    ids = {piece: i for i, piece in enumerate(PIECES)}
-    scores = np.array([*PIECES.values()], dtype=np.float32)
-    return UnigramTokenizer(ids, scores), whole_library_tokenizer(ids, scores)
+    pieces, scores = Pieces.of(PIECES), np.array([*PIECES.values()], dtype=np.float32)
+    return UnigramTokenizer(pieces, scores), whole_library_tokenizer(pieces, scores)
 
 
 @pytest.fixture(scope="module")
@@ -137,6 +139,32 @@ def test_any_text_with_tildes_is_tokens_in_step(small, text):
     tokens = told(small[0], text + "～🈻～" + text)
     if not isinstance(tokens, str):
         assert_in_step(tokens)
+
+
+# Pieces found by their text
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=4), unique=True, min_size=1))
+def test_pieces_are_found_with_their_ids_and_nothing_else_is(words):
+    pieces = Pieces.of(words)
+    assert [pieces[i] for i in range(len(pieces))] == words
+    assert pieces.longest == max(map(len, words))
+    asked = [*reversed(words), *(word + "x" for word in words), ""]
+    assert pieces.find(asked) == {word: id_ for id_, word in enumerate(words)}
+    assert list(pieces.find(set(asked)).values()) == list(range(len(words)))
+
+
+def test_a_piece_that_stands_twice_or_is_no_text_is_refused():
+    with pytest.raises(ValueError, match="twice"):
+        Pieces.of(["a", "b", "a"])
+    with pytest.raises(UnicodeDecodeError):
+        Pieces("猫".encode(), np.array([0, 1, 3]))
+    assert Pieces.of(["a"]).find([]) == {}
+
+
+def test_pieces_whose_strings_have_the_same_hash_are_told_apart():
+    assert hash("整") == hash("te")  # the same bytes in CPython's memory
+    assert Pieces.of(["整", "te"]).find(["te", "整"]) == {"整": 0, "te": 1}
 
 
 # The real vocabulary
