@@ -1,8 +1,8 @@
 """A Unigram tokenizer (Kudo 2018) with a large vocabulary, in a twentieth of the memory that the library's own takes.
 
-The `tokenizers` library builds a tree of all pieces: for XLM-R's 250,002 that is 260 MB (benchmarks/models.py). The best
-way to cut a text depends on nothing but the pieces that stand in it. So the library gets those alone, some hundreds,
-anew for each text, and the result is the same, to the last offset.
+The `tokenizers` library builds a tree of all pieces: for XLM-R's 250,002 that is 260 MB (benchmarks/models.py). The
+best way to cut a text depends on nothing but the pieces that stand in it. So the library gets those alone, some
+hundreds, anew for each text, and the result is the same, to the last offset.
 """
 
 from __future__ import annotations
