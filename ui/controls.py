@@ -220,7 +220,7 @@ def _mask() -> Mask:
 
 def _unfold_mask(mask: Mask) -> None:
     """Sets the widgets to a mask from a link. One that they can't express becomes an entry of its own in the menu."""
-    if _fits("padding", mask.padded_length):
+    if fits("padding", mask.padded_length):
         st.session_state["mask_pads"] = mask.padded_length is not None
         if mask.padded_length is not None:
             st.session_state["mask_padding"] = mask.padded_length
@@ -228,8 +228,10 @@ def _unfold_mask(mask: Mask) -> None:
     sizes = {"window": mask.window_size, "prefix": mask.prefix_length}
     named = [name for name, size in sizes.items() if size is not None]
     base = "+".join((["causal"] if mask.is_causal else []) + named) or "bidirectional"
-    fits = all(_fits(name, size) for name, size in sizes.items()) and mask.padded_length is None and mask.drawn is None
-    if base not in BASES or not fits:
+    is_plain = (
+        all(fits(name, size) for name, size in sizes.items()) and mask.padded_length is None and mask.drawn is None
+    )
+    if base not in BASES or not is_plain:
         st.session_state["mask_base"] = FROM_LINK
         st.session_state["mask_link"] = str(mask)
         return
@@ -238,7 +240,8 @@ def _unfold_mask(mask: Mask) -> None:
         st.session_state[f"mask_{name}"] = sizes[name]
 
 
-def _fits(name: str, size: int | None) -> bool:
+def fits(name: str, size: int | None) -> bool:
+    """Whether the field for the number of such a mask takes this one; there is nothing to take when it is None."""
     least, most, _first = NUMBER_BOUNDS[name]
     return size is None or least <= size <= most
 

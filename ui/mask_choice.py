@@ -6,6 +6,7 @@ import streamlit as st
 
 from model import AttentionTrace, HeadworkError, Mask, parse_mask
 from ui import links, mask_grid
+from ui.controls import NUMBER_BOUNDS, fits
 from ui.languages import _
 
 KINDS = {
@@ -15,8 +16,7 @@ KINDS = {
     "prefix": "prefix",
     "drawn": "drawn",
 }
-SIZES = {"window": 2, "prefix": 4}  # at first
-MOST = 511
+SIZED = ("window", "prefix")  # with a number, in the bounds that the sidebar has
 FROM_LINK = "link"  # a mask of a link that these choices can't express; session state "with_link" spells it
 DEFAULT = Mask.causal()
 
@@ -95,7 +95,7 @@ def second_mask(first: AttentionTrace) -> Mask:
         label_visibility="collapsed",
         width=170,
     )
-    size = _size(kind) if kind in SIZES else 0
+    size = _size(kind) if kind in SIZED else 0
     chosen = make(kind, size, first.n_tokens)
     links.write("with", str(chosen), str(DEFAULT))
     padded = first.mask.padded_length
@@ -109,9 +109,12 @@ def use(mask: Mask) -> None:
 
 def _size(kind: str) -> int:
     key = f"with_{kind}"
-    st.session_state.setdefault(key, SIZES[kind])
+    least, most, first = NUMBER_BOUNDS[kind]
+    st.session_state.setdefault(key, first)
     label = _("Tokens to each side") if kind == "window" else _("Tokens in the prefix")
-    shown = st.number_input(label, 0, MOST, key=key, persist_state="session", label_visibility="collapsed", width=110)
+    shown = st.number_input(
+        label, least, most, key=key, persist_state="session", label_visibility="collapsed", width=110
+    )
     st.markdown(label.lower(), width="content")
     return int(shown)
 
@@ -124,12 +127,12 @@ def _unfold(mask: Mask) -> None:
     mask = replace(mask, padded_length=None)
     sizes = {"window": mask.window_size, "prefix": mask.prefix_length}
     simple = {str(Mask.bidirectional()): "bidirectional", str(Mask.causal()): "causal"}
-    simple |= {f"{kind}:{size}": kind for kind, size in sizes.items() if size is not None and size <= MOST}
+    simple |= {f"{kind}:{size}": kind for kind, size in sizes.items() if size is not None and fits(kind, size)}
     if mask.drawn is not None and mask == Mask.matrix(mask.drawn):
         kind = "drawn"
         mask_grid.keep(mask)
     elif (kind := simple.get(str(mask), FROM_LINK)) == FROM_LINK:
         st.session_state["with_link"] = str(mask)
-    elif kind in SIZES:
+    elif kind in SIZED:
         st.session_state[f"with_{kind}"] = sizes[kind]
     st.session_state["with_kind"] = kind

@@ -9,14 +9,15 @@ from analysis.mask_conventions import CONVENTIONS
 from analysis.masking import empty_rows, layers_needed, reach
 from model import AttentionTrace, HeadworkError
 from ui import mask_choice, mask_grid
+from ui.controls import NUMBER_BOUNDS
 from ui.languages import _, explain, plain
-from ui.mask_choice import KINDS, MOST, SIZES, query_row
+from ui.mask_choice import KINDS, SIZED, query_row
 from ui.remarks import CHART
 from viz.mask_figures import mask_matrix
 from viz.mask_flow import flow_graph, gallery, reach_map
 
 SHOWN = ("bidirectional", "causal", "window", "prefix", "padding", "drawn")
-FIRST_SIZES = {**SIZES, "padding": 3}
+FIRST_SIZES = {kind: NUMBER_BOUNDS[kind][2] for kind in SIZED} | {"padding": 3}
 MOST_LAYERS = 12
 
 Bools = npt.NDArray[np.bool_]
@@ -29,7 +30,7 @@ def who_may_look(trace: AttentionTrace) -> None:
     kind = _kind(place)
     size = 0
     if kind in FIRST_SIZES:
-        most = n - 1 if kind == "padding" else MOST
+        most = n - 1 if kind == "padding" else NUMBER_BOUNDS[kind][1]
         label = {"window": _("each side"), "prefix": _("prefix"), "padding": _("[PAD] tokens")}[kind]
         size = int(place.number_input(label, 0, most, min(FIRST_SIZES[kind], most), key=f"shown_{kind}", width=110))
     n_layers = int(place.number_input(_("Layers"), 1, MOST_LAYERS, 3, key="deep", width=100))

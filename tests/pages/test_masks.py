@@ -105,6 +105,21 @@ def test_the_second_mask_comes_from_the_link_and_goes_back_into_it(lab, link, ki
     assert "with" not in app.link
 
 
+@pytest.mark.parametrize(("mask", "kind"), [("window:511", "window"), ("prefix:512", "prefix")])
+def test_the_largest_numbers_are_those_of_the_sidebar(lab, mask, kind):
+    app = lab(mask=mask, **{"with": mask})
+    number = int(mask.partition(":")[2])
+    assert app.value("mask_base") == app.value("with_kind") == kind
+    assert app.value(f"mask_{kind}") == app.value(f"with_{kind}") == number
+    assert app.test.get_by_key(f"mask_{kind}").max == app.test.get_by_key(f"with_{kind}").max == number
+
+
+@pytest.mark.parametrize("mask", ["window:512", "prefix:513"])
+def test_numbers_beyond_them_are_a_mask_of_the_link_in_both(lab, mask):
+    app = lab(mask=mask, **{"with": mask})
+    assert app.value("mask_base") == app.value("with_kind") == "link"
+
+
 def test_the_number_of_a_mask_can_be_changed(lab):
     app = lab(**{"with": "window:3"})
     app.pick("with_window", 1)
