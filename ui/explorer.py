@@ -3,6 +3,7 @@
 import streamlit as st
 
 from analysis import READINGS, Reading
+from analysis.words import SEPARATOR, START
 from model import AttentionTrace, HeadworkError
 from ui import components, explorer_maps, explorer_view, remarks
 from ui.explorer_compare import compare_tab
@@ -138,8 +139,12 @@ def _on_special(trace: AttentionTrace, view: View) -> str:
     on = explorer_maps.masses(trace, view)
     if on["special_mass"] != on["special_mass"]:  # NaN: no row could choose
         return ""
-    sentence = _("Head {name} gives {start:.0%} of its words' weight to [CLS] and {separator:.0%} to [SEP].")
-    return sentence.format(name=view.name, start=on["start_mass"], separator=on["separator_mass"])
+    first = next((label for label in trace.tokens if label in START), "[CLS]")  # "<s>" in other families than BERT
+    last = next((label for label in trace.tokens if label in SEPARATOR), "[SEP]")
+    sentence = _("Head {name} gives {start:.0%} of its words' weight to {first} and {separator:.0%} to {last}.")
+    return sentence.format(
+        name=view.name, start=on["start_mass"], first=first, separator=on["separator_mass"], last=last
+    )
 
 
 def _and(names: tuple[str, ...]) -> str:
