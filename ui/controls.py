@@ -116,6 +116,9 @@ def _sentence() -> str:
         max_chars=MOST_CHARACTERS,
         help=_("Type or paste any text. Ctrl+Enter, or a click elsewhere, draws it."),
     )
+    if len(text) > links.LONGEST_TEXT:
+        said = _("Longer than {n:,} characters: the link leaves this text out, and a reload loses it.")
+        st.caption(said.format(n=links.LONGEST_TEXT))
     st.selectbox(
         _("Example sentences"),
         [example.text for example in examples()],

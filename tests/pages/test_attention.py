@@ -208,6 +208,14 @@ def test_text_beyond_the_limits_is_cut_and_the_page_says_how_much(app):
     assert "its last 100 characters were left out" in app.words
 
 
+def test_the_sidebar_says_when_a_text_is_too_long_for_the_link(app):
+    said = "Longer than 1,500 characters: the link leaves this text out, and a reload loses it."
+    app.open().pick("text", "a cat " * 250)
+    assert app.link["text"] == "a cat " * 250 and said not in app.words
+    app.pick("text", "a cat " * 250 + "s")
+    assert "text" not in app.link and said in app.words
+
+
 def test_what_the_model_cannot_read_is_counted(app):
     app.open(text="老师表扬了学生，因为他们很努力。")
     assert "11 of 18 tokens are [UNK]" in app.words
