@@ -12,9 +12,10 @@ from pathlib import Path
 import torch
 
 from analysis.controls import CONTROLS
-from analysis.coreference import CoreferenceScore, score_coreference
+from analysis.coreference import CoreferenceScore, left_out, score_coreference
 from analysis.corpus import Corpus, read_corpus
 from analysis.dependencies import DependencyScores, score_dependencies
+from analysis.gender import GenderScore, Share, score_gender
 from analysis.held_out import HeldOut, head_name
 from analysis.intervals import FEWEST_ARCS, Interval
 from analysis.report import as_text, report
@@ -78,25 +79,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
         progress.end()
     dependencies = score_dependencies(run, seed=options.seed)
     coreference = score_coreference(run, seed=options.seed)
+    gender = score_gender(run, seed=options.seed)
     if options.json is not None:
-        result = report(run, corpus, seed=options.seed, dependencies=dependencies, coreference=coreference)
+        result = report(
+            run, corpus, seed=options.seed, dependencies=dependencies, coreference=coreference, gender=gender
+        )
         try:
             _write(options.json, as_text(result))
         except OSError as error:
             return _fail(f"{options.json} can't be written: {error.strerror or error}.", EXIT_OUTPUT)
         if store is not None:
             store.remove()
-    print(summary(run, dependencies, coreference))
+    print(summary(run, dependencies, coreference, gender))
     return EXIT_OK
 
 
-def summary(run: Run, dependencies: DependencyScores, coreference: Sequence[CoreferenceScore]) -> str:
-    """What is printed: a line for each relation from 30 arcs on."""
+def summary(
+    run: Run,
+    dependencies: DependencyScores,
+    coreference: Sequence[CoreferenceScore],
+    gender: Sequence[GenderScore] = (),
+) -> str:
+    """What is printed: a line for each relation from 30 arcs on, and what balanced sets say about gender."""
     lines = [
         f"model    {run.model_label}",
         f"mask     {run.mask}" + (f", scored on what {run.restricted_to} shows" if run.restricted_to else ""),
         f"corpus   {len(run.sentences)} sentences, {len(run.passages)} passages; {len(run.skipped)} skipped",
     ]
+    lines += _left_out(run, dependencies)
     shown = [each for each in dependencies.relations if each.n >= FEWEST_ARCS and each.held_out]
     if shown:
         lines += ["", f"{'relation':22} {'n':>6}  head        held-out accuracy     best offset  gain"]
@@ -107,7 +117,58 @@ def summary(run: Run, dependencies: DependencyScores, coreference: Sequence[Core
             lines += ["", f"coreference, {score_.subset} mentions: n {score_.n}, chance {score_.chance:.1%}"]
             lines.append(" " * 31 + _result(score_.held_out))
             lines.append("  " + ", ".join(f"{name} {value:.1%}" for name, value in score_.baselines.items()))
+    for balanced in gender:
+        lines += ["", *_gender(balanced)]
     return "\n".join(lines)
+
+
+def _left_out(run: Run, dependencies: DependencyScores) -> list[str]:
+    """What was not scored since words share a piece: in text without spaces only."""
+    said = []
+    if dependencies.n_unclear:
+        n_words = int(run.arrows.unclear.sum())
+        said.append(
+            f"{n_words} of {len(run.arrows.unclear)} words share a piece with another; "
+            f"{dependencies.n_unclear} of {dependencies.n_arcs} arcs left out"
+        )
+    if n_passages := left_out(run):
+        said.append(f"{n_passages} of {len(run.passages)} passages left out: pronoun or mention shares a piece")
+    return [f"pieces   {each}" for each in said]
+
+
+def _gender(score: GenderScore) -> list[str]:
+    """One balanced set: what heads reach that were chosen on other nouns, and in other templates."""
+    lines = [
+        f"gender, {score.file}: n {score.n}, {len(score.pairs)} pairs of nouns, {len(score.templates)} templates, "
+        f"chance 50.0%",
+    ]
+    if score.n_unclear or score.n_incomplete:
+        lines.append(
+            f"  left out: {score.n_unclear} (pronoun or noun shares a piece), {score.n_incomplete} (cell incomplete)"
+        )
+    found = score.chosen
+    if found is None:
+        return [*lines, "  a head can't be chosen: two pairs of nouns and both parts of the templates are needed"]
+    heads = " / ".join(f"{head_name(head)} ({share:.0%})" for head, share in found.heads)
+    lines.append(f"  chosen, in how many divisions: {heads}")
+    for name, share in (
+        ("other nouns", found.other_nouns),
+        ("other nouns, new templates", found.new_templates),
+        ("rarer nouns, new templates", found.rarer_nouns),
+    ):
+        if share is not None:
+            lines.append(f"  {name:27}{_share(share)}")
+    head = found.heads[0][0]
+    lines += [
+        f"  {'mean of all maps':27}{score.mean_map:6.1%}   (mean over heads {score.mean_of_heads:.1%})",
+        f"  {head_name(head)}: nouns swapped, the arrow goes along {score.follows_noun[head]:.1%}; other pronoun, it "
+        f"changes {score.follows_pronoun[head]:.1%}; asked from other words {score.query_control[head]:.1%}",
+    ]
+    return lines
+
+
+def _share(share: Share) -> str:
+    return f"{share.accuracy:6.1%} {_bounds(share.interval)} of {share.n}"
 
 
 def _result(result: HeldOut | None) -> str:
@@ -144,8 +205,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--words",
         choices=WRITINGS,
-        default="apart",
-        help="apart: a space between all words (do n't); written: the text as people write it (default: %(default)s)",
+        help="apart: a space between all words (do n't); written: the text as people write it (default: written for "
+        "files in a script without spaces, such as Chinese, and apart for all others)",
     )
     parser.add_argument("--control", choices=CONTROLS, help="run with [MASK] for every word, or with random weights")
     parser.add_argument(

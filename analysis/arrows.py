@@ -8,6 +8,7 @@ Shape letters: see model.attention; W words.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -35,10 +36,10 @@ class Line:
     pieces: tuple[tuple[int, ...], ...]
 
     @property
-    def is_whole(self) -> bool:
-        """Whether every word has a piece and none shares one."""
-        used = [piece for word in self.pieces for piece in word]
-        return all(self.pieces) and len(set(used)) == len(used)
+    def unclear(self) -> NDArray[np.bool_]:
+        """(W,), True for words that have a piece in common with another word, or none: their weight is not known."""
+        times = Counter(piece for word in self.pieces for piece in word)
+        return np.array([not word or max(times[piece] for piece in word) > 1 for word in self.pieces], dtype=bool)
 
 
 def word_pieces(tokens: Tokens, spans: Sequence[tuple[int, int]]) -> tuple[tuple[int, ...], ...]:
@@ -46,13 +47,14 @@ def word_pieces(tokens: Tokens, spans: Sequence[tuple[int, int]]) -> tuple[tuple
 
     A piece belongs to the word that holds most of its characters, the earlier in a tie (analysis.words). A word left
     with none shares the pieces that hold its characters: "cannot" is one piece, so "can" and "not" both have it.
+    A piece without characters, the bare mark ▁ before Chinese text, is no part of a word: heads rest on it.
     """
     units = word_units(tokens, spans)
     owned = {word: units.pieces[unit] for word, unit in units.unit_of_word().items()}
     out = []
     for word, (start, end) in enumerate(spans):
-        pieces = owned.get(word)
-        if pieces is None:
+        pieces = tuple(i for i in owned.get(word, ()) if tokens.spans[i][0] < tokens.spans[i][1])
+        if not pieces:
             pieces = tuple(
                 i
                 for i, (first, last) in enumerate(tokens.spans)
@@ -150,11 +152,13 @@ class Arrows:
         starts: (S + 1,), where each sentence's words begin; T = starts[-1] words.
         target: (T, L, h) int16, index in the sentence; NOWHERE when the word may look at no other.
         visible: for each sentence (W, W), True = may be looked at and has a piece; None = everything.
+        unclear: (T,), True = the word shares a piece with another or has none, see `Line.unclear`.
     """
 
     starts: NDArray[np.int64]
     target: NDArray[np.int16]
     visible: tuple[NDArray[np.bool_] | None, ...]
+    unclear: NDArray[np.bool_]
 
     @property
     def n_sentences(self) -> int:
@@ -175,8 +179,12 @@ class Choices:
             from the words of the query control.
         picks: subset → (Q, L, h) int16, position in `Passage.candidates`; NOWHERE when there is nothing to choose.
         visible: (Q, C) per question which candidates may be seen, filled up with False.
+        mean: (Q,) int16, the candidate that gets most weight in the mean of all heads' maps, of all candidates.
+        unclear: (P,), True = the pronoun or a candidate is an unclear word, see `Line.unclear`.
     """
 
     passage: NDArray[np.int64]
     picks: dict[str, NDArray[np.int16]]
     visible: NDArray[np.bool_]
+    mean: NDArray[np.int16]
+    unclear: NDArray[np.bool_]

@@ -88,7 +88,7 @@ def _pack_sentences(sentences: Sequence[Sentence], best: NDArray[np.int16], visi
 
 
 def _pack_passages(passages: Sequence[Passage], maps: torch.Tensor, visible: torch.Tensor) -> Arrays:
-    sizes, picks, nouns, seen = [], [], [], []
+    sizes, picks, nouns, means, seen = [], [], [], [], []
     for b, passage in enumerate(passages):
         asking = torch.tensor(questions(passage))  # (Q,)
         words = torch.tensor(passage.candidates)  # (C,)
@@ -97,6 +97,7 @@ def _pack_passages(passages: Sequence[Passage], maps: torch.Tensor, visible: tor
         sizes.append(len(asking))
         seen.append(can.numpy().ravel())
         picks.append(_pick(passage, weights, can))
+        means.append(_pick(passage, weights.mean(dim=1, keepdim=True), can)[:, 0])
         if passage.nouns is None:
             nouns.append(np.full_like(picks[-1], NOWHERE))
         else:
@@ -107,6 +108,7 @@ def _pack_passages(passages: Sequence[Passage], maps: torch.Tensor, visible: tor
         "sizes": np.array(sizes),
         "all": np.concatenate(picks),  # (questions, L·h)
         "noun": np.concatenate(nouns),
+        "mean": np.concatenate(means),  # (questions,)
         "visible_sizes": np.array([len(each) for each in seen]),
         "visible": np.concatenate(seen),
     }
@@ -132,8 +134,8 @@ def split(members: Sequence[int], arrays: Arrays) -> dict[int, Arrays]:
     return out
 
 
-def gather_arrows(results: Sequence[Arrays], shape: tuple[int, int]) -> Arrows:
-    """The arrows of all sentences, given each one's arrays and (L, h)."""
+def gather_arrows(results: Sequence[Arrays], lines: Sequence[Line], shape: tuple[int, int]) -> Arrows:
+    """The arrows of all sentences, given each one's arrays and line, and (L, h)."""
     sizes = [len(each["target"]) for each in results]
     target = np.concatenate([each["target"] for each in results]) if results else np.empty((0, shape[0] * shape[1]))
     visible = [
@@ -141,11 +143,14 @@ def gather_arrows(results: Sequence[Arrays], shape: tuple[int, int]) -> Arrows:
         for each, n in zip(results, sizes, strict=True)
     ]
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    return Arrows(starts, target.astype(np.int16).reshape(-1, *shape), tuple(visible))
+    unclear = np.concatenate([line.unclear for line in lines]) if lines else np.empty(0, dtype=bool)
+    return Arrows(starts, target.astype(np.int16).reshape(-1, *shape), tuple(visible), unclear)
 
 
-def gather_choices(results: Sequence[Arrays], shape: tuple[int, int]) -> Choices:
-    """The choices of all passages, given each one's arrays and (L, h)."""
+def gather_choices(
+    results: Sequence[Arrays], passages: Sequence[Passage], lines: Sequence[Line], shape: tuple[int, int]
+) -> Choices:
+    """The choices of all passages, given each one's arrays and line, and (L, h)."""
     sizes = [len(each["all"]) for each in results]
     picks = {
         subset: np.concatenate([each[subset] for each in results]).astype(np.int16).reshape(-1, *shape)
@@ -160,4 +165,10 @@ def gather_choices(results: Sequence[Arrays], shape: tuple[int, int]) -> Choices
     for each in seen:
         visible[start : start + len(each), : each.shape[1]] = each
         start += len(each)
-    return Choices(np.repeat(np.arange(len(results)), sizes), picks, visible)
+    mean = np.concatenate([each["mean"] for each in results]) if results else np.empty(0)
+    unclear = [
+        bool(line.unclear[[passage.pronoun, *passage.candidates]].any())
+        for passage, line in zip(passages, lines, strict=True)
+    ]
+    numbers = np.repeat(np.arange(len(results)), sizes)
+    return Choices(numbers, picks, visible, mean.astype(np.int16), np.array(unclear, dtype=bool))

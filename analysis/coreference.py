@@ -4,6 +4,8 @@ For each head: how often, of the mentions that may be meant, the one whose head 
 is right (Clark et al. 2019, section 4.3: "antecedent selection", here with one pronoun a passage). Baselines know
 nothing of attention. The query control asks the same head from other words of the passage: a head that finds the right
 mention from there too looks at a topic and not at what the pronoun means.
+Passages of a balanced set are scored by analysis.gender. A passage whose pronoun or candidate shares a piece with
+another word (因为他) is left out: `left_out` counts them.
 """
 
 from __future__ import annotations
@@ -59,6 +61,14 @@ def score_coreference(run: Run, *, seed: int = 0, draws: int = DRAWS) -> tuple[C
     return tuple(score for score in scores if score is not None)
 
 
+def left_out(run: Run) -> int:
+    """How many passages outside balanced sets have a pronoun or candidate that shares a piece with another word."""
+    return sum(
+        bool(unclear) and passage.cell is None
+        for passage, unclear in zip(run.passages, run.choices.unclear, strict=True)
+    )
+
+
 def nearest(passage: Passage, choices: Sequence[int]) -> int:
     """The choice whose head word is the fewest words away, before or after; the earlier of two."""
     return min(choices, key=lambda i: (abs(passage.candidates[i] - passage.pronoun), passage.candidates[i]))
@@ -94,6 +104,8 @@ def _score_subset(run: Run, subset: Subset, seed: int, draws: int) -> Coreferenc
     starts = np.searchsorted(run.choices.passage, np.arange(len(run.passages)))
     rows = {}  # passage → what may be chosen there
     for i, passage in enumerate(run.passages):
+        if passage.cell is not None or run.choices.unclear[i]:
+            continue
         seen = run.choices.visible[starts[i]]
         within = range(len(passage.candidates)) if subset == "all" else passage.nouns or ()
         choices = [j for j in within if seen[j]]
@@ -104,11 +116,13 @@ def _score_subset(run: Run, subset: Subset, seed: int, draws: int) -> Coreferenc
         return None
     kept = np.array(list(rows))
     names = [name for name in BASELINES if name != "nearest subject" or _has_subjects(run, rows)]
-    is_right = _right_table(run.passages)  # (P, C)
+    is_right = right_table(run.passages)  # (P, C)
     guesses = np.array([[BASELINES[name](run.passages[i], rows[i]) for name in names] for i in rows])  # (n, K)
     documents = [(p.place.file, p.doc) if p.doc is not None else None for p in run.passages]
-    groups, unit = groups_of(documents)
-    second = halves(groups, seed)
+    plain = np.array([i for i, passage in enumerate(run.passages) if passage.cell is None])
+    among, unit = groups_of([documents[i] for i in plain])
+    groups, second = np.zeros(len(documents), dtype=np.int64), np.zeros(len(documents), dtype=bool)
+    groups[plain], second[plain] = among, halves(among, seed)
     asked = picks[starts[kept]].astype(np.int64)  # (n, L, h); every passage here has something to choose
     hits = Hits(
         heads=is_right[kept[:, None, None], asked],
@@ -127,7 +141,7 @@ def _score_subset(run: Run, subset: Subset, seed: int, draws: int) -> Coreferenc
         chance=float(np.mean([np.mean(is_right[i, choices]) for i, choices in rows.items()])),
         baselines=dict(zip(names, hits.baseline_accuracy().tolist(), strict=True)),
         accuracy=hits.accuracy(),
-        query_control=_query_control(run, picks, is_right, kept, starts),
+        query_control=query_control(run, picks, is_right, kept, starts),
         held_out=held_out(hits, seed=seed, draws=draws),
         intervals=head_intervals(hits, seed=seed, draws=draws),
         stable=hits.n >= FEWEST_SENTENCES,
@@ -139,7 +153,7 @@ def _has_subjects(run: Run, rows: dict[int, list[int]]) -> bool:
     return all(run.passages[i].candidate_deprels is not None for i in rows)
 
 
-def _right_table(passages: Sequence[Passage]) -> NDArray[np.bool_]:
+def right_table(passages: Sequence[Passage]) -> NDArray[np.bool_]:
     """(P, C), whether each candidate is right, filled up with False."""
     table = np.zeros((len(passages), max(len(p.candidates) for p in passages)), dtype=bool)
     for i, passage in enumerate(passages):
@@ -147,14 +161,25 @@ def _right_table(passages: Sequence[Passage]) -> NDArray[np.bool_]:
     return table
 
 
-def _query_control(
+def query_control(
     run: Run,
     picks: NDArray[np.int16],
     is_right: NDArray[np.bool_],
     kept: NDArray[np.int64],
     starts: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """(L, h): mean over passages of the mean over their other asking words."""
+    """The right candidate found from the words that are asked besides the pronoun.
+
+    Args:
+        run: the run, with P passages.
+        picks: (Q, L, h), of one subset.
+        is_right: (P, C).
+        kept: (n,), the passages that count.
+        starts: (P,), each passage's first question, its pronoun.
+
+    Returns:
+        (L, h): mean over passages of the mean over their other asking words; NaN where no other word is asked.
+    """
     passage = run.choices.passage
     others = np.ones(len(passage), dtype=bool)
     others[starts] = False  # the pronouns

@@ -66,6 +66,25 @@ class Sentence:
 
 
 @dataclass(frozen=True)
+class Cell:
+    """Where a passage stands in a balanced set (analysis.gender_sentences).
+
+    Attributes:
+        pair: the two nouns, "king/queen".
+        template: name of the sentence that they were put into.
+        part: 1 or 2; a head is chosen on templates of one part and scored on the other.
+        order: 0 = the pair's first noun comes first, 1 = its second.
+        rarer: a pair that no head is chosen on.
+    """
+
+    pair: str
+    template: str
+    part: int
+    order: int
+    rarer: bool = False
+
+
+@dataclass(frozen=True)
 class Passage:
     """A passage with one pronoun to be resolved.
 
@@ -74,6 +93,7 @@ class Passage:
         antecedents: the right ones among `candidates`.
         candidate_ends: last word of each candidate.
         candidate_deprels: relation of each candidate's head word, where known.
+        cell: its place in a balanced set, where it is of one.
     """
 
     id: str
@@ -88,6 +108,7 @@ class Passage:
     upos: tuple[str, ...] | None = None
     doc: str | None = None
     place: Place = Place("", 0)
+    cell: Cell | None = None
 
     @property
     def nouns(self) -> tuple[int, ...] | None:

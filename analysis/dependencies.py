@@ -5,7 +5,8 @@ other words (Clark et al. 2019, section 4.2, but at the level of UD words). Two 
     dep>head  asked from the dependent; right is its head. One question an arc.
     head>dep  asked from the head; right is any of its dependents with that relation. One question a head.
 The baseline looks a fixed number of words ahead or back (Voita et al. 2019, section 5.2.1). Under a mask only questions
-whose right word can be seen are asked, and the baseline gets the same ones.
+whose right word can be seen are asked, and the baseline gets the same ones. In text without spaces words can share a
+piece (去了); their arcs are left out and counted, since neither word has weights of its own.
 """
 
 from __future__ import annotations
@@ -65,6 +66,8 @@ class DependencyScores:
         n_arrows: words that were asked.
         no_arc_share: (L, h), the share of a head's arrows between words that no arc links in either direction.
         offset_share: (L, h, 10), the share that go to each of OFFSETS.
+        n_arcs: all arcs but roots.
+        n_unclear: those of them that are left out since one of their words shares a piece or has none.
     """
 
     relations: tuple[RelationScore, ...]
@@ -72,6 +75,8 @@ class DependencyScores:
     n_arrows: int
     no_arc_share: NDArray[np.float64]
     offset_share: NDArray[np.float64]
+    n_arcs: int
+    n_unclear: int
 
     def of(self, relation: str, direction: Direction) -> RelationScore:
         """One of them; KeyError when there is none."""
@@ -109,6 +114,23 @@ class Arcs:
         ]
         sentence, dependent, head, kind = np.array(rows, dtype=np.int64).reshape(-1, 4).T
         return cls(sentence, dependent, head, kind, tuple(names))
+
+    @property
+    def n(self) -> int:
+        """How many."""
+        return len(self.sentence)
+
+    def unclear(self, arrows: Arrows) -> NDArray[np.bool_]:
+        """(n,), True = one of the two words shares a piece with another word or has none."""
+        starts = arrows.starts[self.sentence]
+        return np.asarray(arrows.unclear[starts + self.dependent] | arrows.unclear[starts + self.head])
+
+    def where(self, kept: NDArray[np.bool_]) -> Arcs:
+        """Some of the arcs, kept (n,)."""
+        sentence, dependent, head, kind = (
+            column[kept] for column in (self.sentence, self.dependent, self.head, self.relation)
+        )
+        return Arcs(sentence, dependent, head, kind, self.names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,8 +181,10 @@ def score_dependencies(run: Run, *, seed: int = 0, draws: int = DRAWS, by_docume
     documents = [(s.place.file, s.doc) if by_document and s.doc is not None else None for s in run.sentences]
     groups, unit = groups_of(documents)
     second = halves(groups, seed) if len(groups) else np.empty(0, dtype=bool)
-    arcs = Arcs.of(run.sentences)
-    asked = np.any(run.arrows.target >= 0, axis=(1, 2))
+    every = Arcs.of(run.sentences)
+    unclear = every.unclear(run.arrows)  # (n,)
+    arcs = every.where(~unclear)
+    asked = np.any(run.arrows.target >= 0, axis=(1, 2)) & ~run.arrows.unclear
     n_arrows = int(asked.sum())
     scores = []
     for direction in DIRECTIONS:
@@ -180,7 +204,7 @@ def score_dependencies(run: Run, *, seed: int = 0, draws: int = DRAWS, by_docume
                 scores.append(_relation_score(name, direction, hits, n_arrows, seed, draws))
     scores.sort(key=lambda each: (-each.n, each.relation, each.direction))
     no_arc, offsets = _other_habits(run, asked)
-    return DependencyScores(tuple(scores), unit, n_arrows, no_arc, offsets)
+    return DependencyScores(tuple(scores), unit, n_arrows, no_arc, offsets, every.n, int(unclear.sum()))
 
 
 def _relation_score(name: str, direction: Direction, hits: Hits, n_arrows: int, seed: int, draws: int) -> RelationScore:

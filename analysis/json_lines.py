@@ -4,7 +4,8 @@ Both kinds have `words` and may have `space_after` (0 or 1 a word; all 1 when mi
 count words from 0. The other fields tell the kinds apart, and a line may be both:
     dependencies  `heads` (-1 = root) and `deprels`
     coreference   `pronoun`, `candidates` (head word of each mention that may be meant), `antecedents` (the right ones);
-                  may have `candidate_spans` ([first, last], inclusive) and `candidate_deprels`
+                  may have `candidate_spans` ([first, last], inclusive) and `candidate_deprels`; in a balanced set
+                  of two candidates also `pair`, `template`, `part` (1 or 2), `order` (0 or 1) and `rarer` (0 or 1)
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from analysis.corpus import NOT_UTF8, Broken, Passage, Place, Problem, Sentence, check_arcs, check_word, lay_out
+from analysis.corpus import NOT_UTF8, Broken, Cell, Passage, Place, Problem, Sentence, check_arcs, check_word, lay_out
 
 
 def read_json_lines(name: str, lines: Sequence[str]) -> list[Sentence | Passage | Problem]:
@@ -103,7 +104,21 @@ def _coreference(fields: dict[str, Any], n_words: int) -> dict[str, Any]:
         "antecedents": tuple(antecedents),
         "candidate_ends": tuple(ends),
         "candidate_deprels": deprels,
+        "cell": _cell(fields, len(candidates), len(antecedents)) if "pair" in fields else None,
     }
+
+
+def _cell(fields: dict[str, Any], n_candidates: int, n_right: int) -> Cell:
+    if (n_candidates, n_right) != (2, 1):
+        raise Broken("in a balanced set a passage has two candidates and one antecedent")
+    numbers = {"part": fields.get("part"), "order": fields.get("order"), "rarer": fields.get("rarer", 0)}
+    for name, value in numbers.items():
+        allowed = (1, 2) if name == "part" else (0, 1)
+        if not _is_int(value) or value not in allowed:
+            raise Broken(f"{name} must be {allowed[0]} or {allowed[1]}")
+    if not all(isinstance(fields.get(name), str) and fields[name] for name in ("pair", "template")):
+        raise Broken("pair and template must be names")
+    return Cell(fields["pair"], fields["template"], numbers["part"], numbers["order"], bool(numbers["rarer"]))
 
 
 def _is_int(value: object) -> bool:

@@ -1,7 +1,8 @@
-"""Measures the records that come with the app: `python -m analysis.measure [NAME…] [--data ../shared/data]`.
+"""Measures the records that come with the app: `python -m analysis.measure [NAME…] [--model minilm] [--data FOLDER]`.
 
-A name is corpus-variant, such as own-trained or gum-mask; none = all whose files are there. "fair" is the trained model
-without a mask, but choosing only among the words that a causal mask shows: what "causal" must be compared with.
+A name is corpus-variant, such as own-trained or gum-mask; none = all of the model's whose files are there. "fair" is
+the trained model without a mask, but choosing only among the words that a causal mask shows: what "causal" must be
+compared with.
 """
 
 from __future__ import annotations
@@ -18,34 +19,49 @@ import torch
 
 from analysis.coreference import score_coreference
 from analysis.corpus import Corpus, read_corpus
+from analysis.meaning import measure_moves
 from analysis.metrics import head_metrics
 from analysis.records import (
     CONTROLS,
-    CORPORA,
     DIGITS,
     FOLDER,
     OWN_FILES,
     OWN_FOLDER,
-    VARIANTS,
+    SHIPPED,
     as_lines,
     as_record,
     compact,
+    lean,
 )
 from analysis.scoring import Run, score
 from analysis.similarity import head_similarity
 from analysis.words import by_pieces
 from model import AttentionModel, load
+from model.catalogue import DEFAULT_MODEL
 from model.settings import threads
 
-EVERY = 10  # habits are averaged over every tenth sentence of the own corpus
+EVERY = {
+    "own": 10,
+    "own_zh": 2,
+}  # habits are averaged over every tenth of the English sentences, and every second Chinese
 FILES = {
     "own": OWN_FILES,
     "ud": ("ud_en_ewt_dev_500.jsonl", "ud_en_gum_dev_400.jsonl"),
     "gum": ("coref_gum_dev.jsonl",),
     "gap": ("coref_gap_300.jsonl",),
+    "gender_en": ("gender_en.jsonl",),
+    "own_zh": ("hand_zh.jsonl",),
+    "ud_zh": ("ud_zh_gsdsimp_dev_200.jsonl",),
+    "gender_zh": ("gender_zh.jsonl",),
 }
+IN_PROJECT = ("own", "own_zh", "gender_en", "gender_zh")
+BY_HAND = {"own": "hand_en.jsonl", "own_zh": "hand_zh.jsonl"}  # where each pronoun has its cue
 SOURCES = {
     "own": "Headwork's own sentences: 600 of a grammar, 228 by hand",
+    "own_zh": "Headwork's own Chinese sentences: 73 by hand",
+    "gender_en": "Headwork's balanced set: 16 pairs of nouns, 9 templates, both orders, both pronouns",
+    "gender_zh": "Headwork's balanced set: 16 pairs of nouns, 9 templates, both orders, both pronouns",
+    "ud_zh": "200 sentences of UD_Chinese-GSDSimp dev (commit eb3aed31)",
     "ud": "500 sentences of UD_English-EWT dev (commit 15d613d8), 369 of UD_English-GUM dev (commit afb41ee9)",
     "gum": "369 passages of UD_English-GUM dev with coreference (commit afb41ee9)",
     "gap": "300 passages of GAP validation (commit 83135f26)",
@@ -63,13 +79,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line. Returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m analysis.measure", description=__doc__)
     parser.add_argument("names", nargs="*", help="corpus-variant, or habits")
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="where EWT, GUM and GAP lie")
+    parser.add_argument("--model", choices=sorted(SHIPPED), default=DEFAULT_MODEL)
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="where the treebanks and GAP lie")
     parser.add_argument("--out", type=Path, default=FOLDER)
     options = parser.parse_args(arguments)
     torch.set_num_threads(threads())
-    model = load("minilm")
-    for name in options.names or [f"{corpus}-{variant}" for corpus in CORPORA for variant in VARIANTS] + ["habits"]:
-        path = options.out / f"minilm-{name}.json"
+    model = load(options.model)
+    every = [f"{corpus}-{variant}" for corpus, variants in SHIPPED[model.id].items() for variant in variants]
+    for name in options.names or [*every, "habits"]:
+        path = options.out / f"{model.id}-{name}.json"
         if name == "habits":
             path.write_text(json.dumps(measure_habits(model), separators=(",", ":")) + "\n", encoding="utf-8")
             continue
@@ -86,7 +104,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def paths_of(corpus: str, data: Path) -> list[Path]:
     """The files of a corpus."""
-    return [(OWN_FOLDER if corpus == "own" else data) / name for name in FILES[corpus]]
+    return [(OWN_FOLDER if corpus in IN_PROJECT else data) / name for name in FILES[corpus]]
 
 
 def measure(model: AttentionModel, corpus: Corpus, name: str, variant: str, seed: int = 0) -> dict[str, Any]:
@@ -100,7 +118,7 @@ def measure(model: AttentionModel, corpus: Corpus, name: str, variant: str, seed
         seed: of the halves, the bootstrap and the random weights.
     """
     run = score(model, corpus, seed=seed, **OPTIONS[variant])
-    folder = "data/corpus" if name == "own" else "../shared/data"
+    folder = "data/corpus" if name in IN_PROJECT else "../shared/data"
     spelled = "".join(f" --{option} {value}" for option, value in OPTIONS[variant].items())
     files = " ".join(f"{folder}/{file}" for file in FILES[name])
     about = {
@@ -109,17 +127,25 @@ def measure(model: AttentionModel, corpus: Corpus, name: str, variant: str, seed
         "source": SOURCES[name],
         "date": datetime.date.today().isoformat(),
         "command": f"python -m analysis {files} --model {model.id}{spelled}",
-        "written_by": f"python -m analysis.measure {name}-{variant}",
+        "written_by": f"python -m analysis.measure {_chosen(model)}{name}-{variant}",
     }
     record = as_record(run, corpus, about, seed=seed)
-    if name == "own":
-        record["cues"] = by_cue(run)
-    return compact(record) if variant in CONTROLS else record
+    if name in BY_HAND:
+        record["cues"] = by_cue(run, BY_HAND[name])
+    if "gender" in record and variant == "trained":
+        moves = measure_moves(model, name.partition("_")[2])
+        record["meaning"] = {"n": moves.n, "moved": moves.moved.tolist(), "right": moves.right.tolist()}
+    return compact(lean(record)) if variant in CONTROLS else lean(record)
 
 
-def by_cue(run: Run) -> list[dict[str, Any]]:
+def _chosen(model: AttentionModel) -> str:
+    """How the command line chooses the model; the default needs no word."""
+    return "" if model.id == DEFAULT_MODEL else f"--model {model.id} "
+
+
+def by_cue(run: Run, file: str) -> list[dict[str, Any]]:
     """Coreference of the own passages by what decides the pronoun: n and every head's accuracy among all mentions."""
-    lines = (OWN_FOLDER / "hand_en.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = (OWN_FOLDER / file).read_text(encoding="utf-8").splitlines()
     cue_of = {line["id"]: line["cue"] for line in map(json.loads, lines) if "pronoun" in line}
     (score_,) = (each for each in score_coreference(run, draws=2) if each.subset == "all")
     cues = np.array([cue_of[run.passages[int(i)].id] for i in score_.hits.example])
@@ -134,8 +160,12 @@ def by_cue(run: Run) -> list[dict[str, Any]]:
 
 
 def measure_habits(model: AttentionModel) -> dict[str, Any]:
-    """Metrics and the nearest heads of each head, averaged over every tenth sentence of the own corpus."""
-    texts = [sentence.text for sentence in read_corpus(paths_of("own", Path())).sentences[::EVERY]]
+    """Metrics and the nearest heads of each head, averaged over some sentences of the model's own corpora."""
+    own = [name for name in EVERY if name in SHIPPED[model.id]]
+    texts = [
+        sentence.text for name in own for sentence in read_corpus(paths_of(name, Path())).sentences[:: EVERY[name]]
+    ]
+    special = model.tokenizer.encode(texts[0], limit=model.token_limit).pieces
     names = ("special_mass", "start_mass", "separator_mass", "previous_is_top", "next_is_top")
     sums: dict[str, list[Any]] = {name: [] for name in names}
     bits = []
@@ -157,12 +187,12 @@ def measure_habits(model: AttentionModel) -> dict[str, Any]:
     about = {
         "model": model.label,
         "weights_sha256": model.sha256,
-        "corpus": "own",
+        "corpus": " and ".join(own),
         "n": len(texts),
         "date": datetime.date.today().isoformat(),
-        "command": "python -m analysis.measure habits",
+        "command": f"python -m analysis.measure {_chosen(model)}habits",
     }
-    return {"provenance": about, "metrics": means, "nearest": nearest}
+    return {"provenance": about, "special": [special[0], special[-1]], "metrics": means, "nearest": nearest}
 
 
 if __name__ == "__main__":

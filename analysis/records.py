@@ -16,7 +16,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.coreference import score_coreference
 from analysis.corpus import Corpus
 from analysis.dependencies import OFFSETS, score_dependencies
 from analysis.held_out import head_name
@@ -31,8 +30,17 @@ DIGITS = 3  # a tenth of a percentage point
 Variant = Literal["trained", "causal", "fair", "untrained", "mask"]
 VARIANTS: tuple[Variant, ...] = ("trained", "fair", "causal", "untrained", "mask")
 CONTROLS: tuple[Variant, ...] = ("untrained", "mask")
-CORPORA = ("own", "ud", "gum", "gap")
 COREFERENCE = {"coref-noun": "noun", "coref": "all"}  # task → subset of mentions
+GENDER = "gender"  # the task of a balanced set: pronoun → noun of its gender
+# What comes with the app: model → corpus → runs. In the order in which a page offers them.
+ENGLISH_CORPORA = ("ud", "gum", "gap", "own", "gender_en")
+CHINESE_CORPORA = ("ud_zh", "own_zh", "gender_zh")
+_WITH_CONTROLS: tuple[Variant, ...] = ("trained", *CONTROLS)
+SHIPPED: dict[str, dict[str, tuple[Variant, ...]]] = {
+    "minilm": {name: VARIANTS for name in ("ud", "gum", "gap", "own")} | {"gender_en": _WITH_CONTROLS},
+    "e5-small-4bit": {name: _WITH_CONTROLS for name in ENGLISH_CORPORA}
+    | {"ud_zh": VARIANTS, "own_zh": VARIANTS, "gender_zh": _WITH_CONTROLS},
+}
 
 Grid = NDArray[np.float64]
 Head = tuple[int, int]
@@ -43,13 +51,14 @@ class Table:
     """One task (a relation in one direction, or coreference) on one corpus, for every head.
 
     Attributes:
-        task: a relation, or a key of `COREFERENCE`.
-        direction: of a relation; "" for coreference.
+        task: a relation, a key of `COREFERENCE`, or `GENDER`.
+        direction: of a relation; "" for the others.
         accuracy: (L, h), 0 to 1.
         low, high: (L, h), interval of each head's accuracy as if it alone had been asked about; None under 30 arcs.
         gain_low, gain_high: likewise of its gain over the baseline.
         baseline, baseline_name: the best fixed offset ("-2"), or the best guess of the coreference baselines.
-        held_out: heads and baselines chosen on one half and scored on the other, see `HeldOut`; None = no halves.
+        held_out: heads and baselines chosen on one half and scored on the other, see `HeldOut`; for `GENDER` chosen on
+            other nouns and templates, see `analysis.gender.Chosen`; None = no halves.
         query_control: (L, h), the right mention found from other words; None for a relation.
     """
 
@@ -119,7 +128,8 @@ class Record:
         """(task, direction) of everything with so many questions."""
         found = [(each["relation"], each["direction"]) for each in self.raw["dependencies"] if each["n"] >= fewest]
         subsets = {each["subset"] for each in self.raw["coreference"] if each["n"] >= fewest}
-        return found + [(task, "") for task, subset in COREFERENCE.items() if subset in subsets]
+        found += [(task, "") for task, subset in COREFERENCE.items() if subset in subsets]
+        return found + [(GENDER, "") for each in self.raw.get("gender", ())[:1] if each["n"] >= fewest]
 
     def table(self, task: str, direction: str = "dep>head") -> Table | None:
         """One task; None where the corpus has no question of it."""
@@ -128,9 +138,11 @@ class Record:
                 if each["subset"] == COREFERENCE[task]:
                     return _coreference(task, each)
             return None
+        if task == GENDER:
+            return next((_gender(each) for each in self.raw.get("gender", ())), None)
         for each in self.raw["dependencies"]:
             if (each["relation"], each["direction"]) == (task, direction):
-                return _relation(each)
+                return _relation(each, int(self.raw["other_arrows"]["n"]))
         return None
 
     def no_arc(self) -> Grid | None:
@@ -153,8 +165,7 @@ def as_record(run: Run, corpus: Corpus, about: Mapping[str, Any], *, seed: int =
         seed: of the halves and the bootstrap.
     """
     dependencies = score_dependencies(run, seed=seed)
-    coreference = score_coreference(run, seed=seed)
-    result = report(run, corpus, seed=seed, dependencies=dependencies, coreference=coreference)
+    result = report(run, corpus, seed=seed, dependencies=dependencies)
     result["provenance"] |= about
     if dependencies.relations:
         result["other_arrows"]["offsets"] = {"of": list(OFFSETS), "share": dependencies.offset_share.tolist()}
@@ -167,23 +178,26 @@ def as_lines(record: dict[str, Any]) -> str:
     parts = []
     for key, value in record.items():
         text = _dense(value)
-        if key in ("dependencies", "coreference"):
+        if key in ("dependencies", "coreference", "gender"):
             text = "[\n" + ",\n".join(_dense(each) for each in value) + "\n]"
         parts.append(f"{json.dumps(key)}:{text}")
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
+def lean(record: dict[str, Any]) -> dict[str, Any]:
+    """A record without the shares of arrows: they are accuracy × n / arrows, and a sixth of the file."""
+    relations = [{k: v for k, v in each.items() if k != "share_of_arrows"} for each in record["dependencies"]]
+    return {**record, "dependencies": relations}
+
+
 def compact(record: dict[str, Any]) -> dict[str, Any]:
-    """A control without what nobody asks of it: intervals of every head, and shares of arrows."""
-    return {
-        **record,
-        "dependencies": [
-            {k: v for k, v in each.items() if k not in ("head_intervals", "share_of_arrows")}
-            for each in record["dependencies"]
-            if each["n"] >= FEWEST_ARCS
-        ],
-        "coreference": [{k: v for k, v in each.items() if k != "head_intervals"} for each in record["coreference"]],
-    }
+    """A control without what nobody asks of it: intervals of every head, thin relations, single pairs of nouns."""
+    left_out = ("head_intervals", "by_pair", "by_template")
+    kept = {**record, "dependencies": [each for each in record["dependencies"] if each["n"] >= FEWEST_ARCS]}
+    for name in ("dependencies", "coreference", "gender"):
+        if name in kept:
+            kept[name] = [{k: v for k, v in each.items() if k not in left_out} for each in kept[name]]
+    return kept
 
 
 @cache
@@ -226,14 +240,15 @@ def parse_head(name: str) -> Head:
     return int(layer) - 1, int(head) - 1
 
 
-def _relation(each: Mapping[str, Any]) -> Table:
+def _relation(each: Mapping[str, Any], n_arrows: int) -> Table:
+    share = each.get("share_of_arrows")
     return Table(
         task=each["relation"],
         direction=each["direction"],
         n_examples=each["n_sentences"],
         baseline=each["offset"]["accuracy"],
         baseline_name=f"{each['offset']['best']:+d}",
-        arrow_share=_grid(each["share_of_arrows"]) if "share_of_arrows" in each else None,
+        arrow_share=_grid(each["accuracy"]) * each["n"] / max(n_arrows, 1) if share is None else _grid(share),
         query_control=None,
         chance=None,
         baselines={},
@@ -252,6 +267,22 @@ def _coreference(task: str, each: Mapping[str, Any]) -> Table:
         arrow_share=None,
         query_control=_grid(each["query_control"]),
         chance=each["chance"],
+        baselines=dict(each["baselines"]),
+        **_common(each),
+    )
+
+
+def _gender(each: Mapping[str, Any]) -> Table:
+    ((name, value),) = each["baselines"].items()
+    return Table(
+        task=GENDER,
+        direction="",
+        n_examples=each["n"],
+        baseline=value,
+        baseline_name=name,
+        arrow_share=None,
+        query_control=_grid(each["query_control"]),
+        chance=value,
         baselines=dict(each["baselines"]),
         **_common(each),
     )

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.controls import Control
-from analysis.coreference import CoreferenceScore, score_coreference
+from analysis.coreference import CoreferenceScore, left_out, score_coreference
 from analysis.corpus import Corpus
 from analysis.dependencies import DependencyScores, RelationScore, score_dependencies
+from analysis.gender import GUESS, Chosen, GenderScore, Share, score_gender
 from analysis.held_out import HeadIntervals, HeldOut, head_name
 from analysis.intervals import DRAWS, FEWEST_ARCS, FEWEST_SENTENCES, LEVEL, Interval
 from analysis.scoring import Run
@@ -27,6 +28,7 @@ def report(
     draws: int = DRAWS,
     dependencies: DependencyScores | None = None,
     coreference: tuple[CoreferenceScore, ...] | None = None,
+    gender: tuple[GenderScore, ...] | None = None,
 ) -> dict[str, Any]:
     """Scores a run and lays the scores out for JSON. The same run and seed give the same bytes.
 
@@ -37,14 +39,18 @@ def report(
         draws: of the bootstrap.
         dependencies: scores that are there already, made with the same seed and draws.
         coreference: likewise.
+        gender: likewise.
     """
     if dependencies is None:
         dependencies = score_dependencies(run, seed=seed, draws=draws)
     if coreference is None:
         coreference = score_coreference(run, seed=seed, draws=draws)
+    if gender is None:
+        gender = score_gender(run, seed=seed, draws=draws)
     units = {"dependencies": dependencies.unit} if dependencies.relations else {}
     units |= {"coreference": coreference[0].unit} if coreference else {}
-    return {
+    units |= {"gender": "pair of nouns"} if gender else {}
+    result: dict[str, Any] = {
         "provenance": provenance(run, corpus) | {"seed": seed, "draws": draws, "level": LEVEL, "unit": units},
         "dependencies": [_relation(score) for score in dependencies.relations],
         "other_arrows": {
@@ -55,8 +61,16 @@ def report(
         "skipped": {
             "count": len(run.skipped),
             "problems": [{"file": p.file, "line": p.line, "reason": p.reason} for p in run.skipped],
+            "unclear": {
+                "words": int(run.arrows.unclear.sum()),
+                "of_words": len(run.arrows.unclear),
+                "arcs": dependencies.n_unclear,
+                "of_arcs": dependencies.n_arcs,
+                "passages": left_out(run) + sum(each.n_unclear for each in gender),
+            },
         },
     }
+    return result | ({"gender": [_gender(score) for score in gender]} if gender else {})
 
 
 def as_text(result: dict[str, Any]) -> str:
@@ -64,7 +78,7 @@ def as_text(result: dict[str, Any]) -> str:
     parts = []
     for key, value in result.items():
         text = json.dumps(value, ensure_ascii=False)
-        if key in ("dependencies", "coreference"):
+        if key in ("dependencies", "coreference", "gender"):
             text = "[\n" + ",\n".join(json.dumps(each, ensure_ascii=False) for each in value) + "\n]"
         parts.append(f"{json.dumps(key)}: {text}")
     return "{\n" + ",\n".join(parts) + "\n}\n"
@@ -132,6 +146,57 @@ def _coreference(score: CoreferenceScore) -> dict[str, Any]:
         "stable": score.stable,
         "query_control": _grid(score.query_control),
     }
+
+
+def _gender(score: GenderScore) -> dict[str, Any]:
+    return {
+        "file": score.file,
+        "n": score.n,
+        "left_out": {"unclear": score.n_unclear, "incomplete": score.n_incomplete},
+        "accuracy": _grid(score.accuracy),
+        "baselines": {GUESS: _number(float(score.hits.baseline_accuracy()[0]))},
+        "held_out": _chosen(score.chosen),
+        "mean_map": _number(score.mean_map),
+        "mean_of_heads": _number(score.mean_of_heads),
+        "ties": _ties(score.intervals),
+        "head_intervals": _head_intervals(score.intervals),
+        "stable": score.stable,
+        "follows_noun": _grid(score.follows_noun),
+        "follows_pronoun": _grid(score.follows_pronoun),
+        "query_control": _grid(score.query_control),
+        "by_pair": [
+            {"pair": name, "rarer": name in score.rarer, "accuracy": _grid(grid)}
+            for name, grid in zip(score.pairs + score.rarer, score.by_pair, strict=True)
+        ],
+        "by_template": [
+            {"template": name, "accuracy": _grid(grid)}
+            for name, grid in zip(score.templates, score.by_template, strict=True)
+        ],
+    }
+
+
+def _chosen(found: Chosen | None) -> dict[str, Any] | None:
+    """In the form of `_held_out`, for new templates; the baseline is right in half of each cell, so exactly .5."""
+    if found is None:
+        return None
+    bounds = found.new_templates.interval
+    accuracy = found.new_templates.accuracy
+    return {
+        "heads": [head_name(head) for head, _ in found.heads],
+        "chosen_in": [_number(share) for _, share in found.heads],
+        "baselines": [GUESS],
+        "accuracy": _number(accuracy),
+        "interval": _interval(bounds),
+        "baseline": 0.5,
+        "gain": _number(accuracy - 0.5),
+        "gain_interval": None if bounds is None else _interval((bounds[0] - 0.5, bounds[1] - 0.5)),
+        "other_nouns": _of_share(found.other_nouns),
+        "rarer_nouns": None if found.rarer_nouns is None else _of_share(found.rarer_nouns),
+    }
+
+
+def _of_share(share: Share) -> dict[str, Any]:
+    return {"n": share.n, "accuracy": _number(share.accuracy), "interval": _interval(share.interval)}
 
 
 def _held_out(result: HeldOut | None) -> dict[str, Any] | None:

@@ -8,6 +8,8 @@ result. What the scores are computed from (`Run`) is small: two bytes a word and
 from __future__ import annotations
 
 import hashlib
+import itertools
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -28,7 +30,8 @@ Progress = Callable[[int, int], None]
 Gate = NDArray[np.float32] | Iterable[Iterable[float]]
 Writing = Literal["apart", "written"]
 WRITINGS: tuple[Writing, ...] = ("apart", "written")
-FORMAT = 1  # of stored batches: a change of what they hold makes old ones worthless
+FORMAT = 2  # of stored batches: a change of what they hold makes old ones worthless
+SPACED = 0.2  # fewer borders between words than this have a space: a script without spaces, such as Chinese
 _EVERY = 200  # sentences tokenised between two calls of progress
 
 
@@ -40,7 +43,7 @@ class Run:
         sentences: those that were run, in the order of the corpus; `arrows` has their words.
         passages: likewise; `choices` numbers them.
         skipped: what could not be run, broken lines of the corpus included.
-        writing: how the words were given to the model, see `score`.
+        writing: how the words were given to the model, see `score`; "apart and written" where files differ.
         restricted_to: only words visible under this mask too could be chosen; None = all that `mask` shows.
     """
 
@@ -49,7 +52,7 @@ class Run:
     sha256: str | None
     trained: bool
     mask: Mask
-    writing: Writing
+    writing: str
     restricted_to: Mask | None
     control: Control | None
     seed: int
@@ -67,7 +70,7 @@ def score(
     corpus: Corpus,
     mask: Mask | str = "bidirectional",
     *,
-    writing: Writing = "apart",
+    writing: Writing | None = None,
     restrict: Mask | str | None = None,
     control: Control | None = None,
     seed: int = 0,
@@ -83,7 +86,8 @@ def score(
         mask: the mask of the forward pass. Under a causal mask a word can only be scored on earlier words.
         writing: "apart" puts a space between all words, so that each has pieces of its own ("do n ' t"): the way the
             reference numbers of the tests were measured. "written" gives the model the text as people write it
-            ("don ' t"); there, words that share a piece share its weight, and neither can be told from the other.
+            ("don ' t"); words that share a piece there can't be told from each other, and are left out of the scores.
+            None = "written" for files in a script without spaces, "apart" for all others.
         restrict: lets heads choose only among words that this mask shows too. With "causal" a bidirectional model
             is scored on the arcs that a causal one can be scored on: the fair comparison.
         control: "untrained" = random weights of the same shape; "mask" = [MASK] in place of every piece.
@@ -104,10 +108,11 @@ def score(
         )
     report = progress or (lambda done, total: None)
     examples: list[Sentence | Passage] = [*corpus.sentences, *corpus.passages]
-    lines, problems = prepare(model, examples, writing, control, report)
+    writings = writings_of(examples, writing)
+    lines, problems = prepare(model, examples, writings, control, report)
     runner = Runner(model, mask, restrict, None if gate is None else np.asarray(gate, dtype=np.float32))
     if store is not None:
-        store.open(_about(runner, writing, control, seed, examples))
+        store.open(_about(runner, writings, control, seed, examples))
 
     total, done = len(examples), len(problems)
     results: dict[int, Arrays] = {}
@@ -123,8 +128,10 @@ def score(
         report(done, total)
 
     kept = sorted(results)
-    sentences = [examples[i] for i in kept if i < len(corpus.sentences)]
-    passages = [examples[i] for i in kept if i >= len(corpus.sentences)]
+    first = [i for i in kept if i < len(corpus.sentences)]
+    second = [i for i in kept if i >= len(corpus.sentences)]
+    sentences = tuple(each for i in first if isinstance(each := examples[i], Sentence))
+    passages = tuple(each for i in second if isinstance(each := examples[i], Passage))
     shape = (model.n_layers, model.n_heads)
     return Run(
         model_id=model.id,
@@ -132,16 +139,16 @@ def score(
         sha256=model.sha256,
         trained=model.trained,
         mask=mask,
-        writing=writing,
+        writing=" and ".join(sorted(set(writings))),
         restricted_to=restrict,
         control=control,
         seed=seed,
         n_layers=model.n_layers,
         n_heads=model.n_heads,
-        sentences=tuple(each for each in sentences if isinstance(each, Sentence)),
-        passages=tuple(each for each in passages if isinstance(each, Passage)),
-        arrows=gather_arrows([results[i] for i in kept if i < len(corpus.sentences)], shape),
-        choices=gather_choices([results[i] for i in kept if i >= len(corpus.sentences)], shape),
+        sentences=sentences,
+        passages=passages,
+        arrows=gather_arrows([results[i] for i in first], [lines[i] for i in first], shape),
+        choices=gather_choices([results[i] for i in second], passages, [lines[i] for i in second], shape),
         skipped=corpus.problems + tuple(problems),
     )
 
@@ -153,10 +160,22 @@ def _mask(mask: Mask | str) -> Mask:
     return mask
 
 
+def writings_of(examples: Sequence[Sentence | Passage], writing: Writing | None = None) -> list[Writing]:
+    """How each example is given to the model: as asked for, else by whether its file puts spaces between words."""
+    if writing is not None:
+        return [writing] * len(examples)
+    borders: dict[str, int] = defaultdict(int)
+    spaces: dict[str, int] = defaultdict(int)
+    for each in examples:
+        borders[each.place.file] += len(each.words) - 1
+        spaces[each.place.file] += sum(a[1] < b[0] for a, b in itertools.pairwise(each.spans))
+    return ["written" if spaces[f] < SPACED * borders[f] else "apart" for f in (each.place.file for each in examples)]
+
+
 def prepare(
     model: AttentionModel,
     examples: Sequence[Sentence | Passage],
-    writing: Writing,
+    writings: Sequence[Writing],
     control: Control | None,
     report: Progress,
 ) -> tuple[dict[int, Line], list[Problem]]:
@@ -168,7 +187,7 @@ def prepare(
         if i % _EVERY == 0:
             report(0, len(examples))
         text, spans = example.text, example.spans
-        if writing == "apart":
+        if writings[i] == "apart":
             text, spans = lay_out(example.words, [True] * len(example.words))
         try:
             tokens = model.tokenizer.encode(text, limit=model.token_limit)
@@ -186,12 +205,16 @@ def prepare(
 
 
 def _about(
-    runner: Runner, writing: Writing, control: Control | None, seed: int, examples: Sequence[Sentence | Passage]
+    runner: Runner,
+    writings: Sequence[Writing],
+    control: Control | None,
+    seed: int,
+    examples: Sequence[Sentence | Passage],
 ) -> dict[str, object]:
     """What decides a run's batches: two runs with the same description have the same batches."""
     texts = hashlib.sha256()
-    for each in examples:
-        what: list[object] = [each.text, each.spans, each.words]
+    for each, writing in zip(examples, writings, strict=True):
+        what: list[object] = [each.text, each.spans, each.words, writing]
         if isinstance(each, Passage):
             what += [each.pronoun, each.candidates, each.candidate_ends, each.nouns]
         texts.update(repr(what).encode())
@@ -200,7 +223,6 @@ def _about(
         "format": [FORMAT, BATCH_SENTENCES, BATCH_TOKENS],
         "model": [model.id, model.label, model.sha256],
         "mask": [str(runner.mask), str(runner.restrict)],
-        "writing": writing,
         "control": [control, seed if control == "untrained" else None],
         "gate": None if runner.gate is None else runner.gate.tolist(),
         "texts": texts.hexdigest(),

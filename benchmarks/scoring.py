@@ -23,7 +23,7 @@ from analysis.arrows import Batch
 from analysis.batches import Runner, batches
 from analysis.corpus import Corpus, read_content, read_corpus
 from analysis.report import report
-from analysis.scoring import prepare, score
+from analysis.scoring import prepare, score, writings_of
 from benchmarks.measure import clock_for, describe_machine, interleave, markdown_table, ratios
 from model import load
 from model.masks import Mask
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     corpus = read_corpus(options.files) if options.files else made_corpus()
     model = load(options.model)
     examples = [*corpus.sentences, *corpus.passages]
-    lines, _ = prepare(model, examples, "apart", None, lambda done, total: None)
+    lines, _ = prepare(model, examples, writings_of(examples), None, lambda done, total: None)
     plan = [Batch.of([lines[i] for i in members]) for members in batches(lines, len(corpus.sentences))]
     runner = Runner(model, Mask.bidirectional(), None, None)
 

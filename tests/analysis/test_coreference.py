@@ -1,5 +1,7 @@
 """Antecedents, worked out by hand on choices that are written down."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -40,8 +42,10 @@ def run(passages, answers, visible=None, nouns=None):
     for row, p in enumerate(np.repeat(np.arange(len(passages)), sizes)):
         seen[row, : len(passages[p].candidates)] = True if visible is None else visible[p]
     noun = rows if nouns is None else np.concatenate([np.array(each, dtype=np.int16) for each in nouns])[:, None]
-    choices = Choices(np.repeat(np.arange(len(passages)), sizes), {"all": rows, "noun": noun}, seen)
-    arrows = Arrows(np.zeros(1, int), np.empty((0, 1, rows.shape[2]), np.int16), ())
+    unclear = np.zeros(len(passages), dtype=bool)
+    numbers = np.repeat(np.arange(len(passages)), sizes)
+    choices = Choices(numbers, {"all": rows, "noun": noun}, seen, rows[:, 0, 0], unclear)
+    arrows = Arrows(np.zeros(1, int), np.empty((0, 1, rows.shape[2]), np.int16), (), np.empty(0, bool))
     return Run(
         "m", "M", None, True, Mask(), "apart", None, None, 0, 1, rows.shape[2], (), tuple(passages), arrows, choices, ()
     )
@@ -110,7 +114,6 @@ def test_documents_are_kept_together():
 
 def test_no_passage_no_score():
     empty = run([IT], [[[3]]])
-    from dataclasses import replace
-
-    nothing = Choices(np.empty(0, int), {k: v[:0] for k, v in empty.choices.picks.items()}, empty.choices.visible[:0])
+    picks = {k: v[:0] for k, v in empty.choices.picks.items()}
+    nothing = Choices(np.empty(0, int), picks, empty.choices.visible[:0], np.empty(0, np.int16), np.empty(0, bool))
     assert score_coreference(replace(empty, passages=(), choices=nothing)) == ()

@@ -19,12 +19,14 @@ def sentence(words, heads, deprels, doc=None):
     return Sentence("s", text, words, spans, tuple(heads), tuple(deprels.split()), doc, None, Place("f", 1))
 
 
-def run(sentences, targets, visible=None):
-    """A run of one layer; `targets` has for each sentence one list of arrows a head."""
+def run(sentences, targets, visible=None, unclear=()):
+    """A run of one layer; `targets` has for each sentence one list of arrows a head, `unclear` words of the corpus."""
     target = np.concatenate([np.array(each, dtype=np.int16).T[:, None, :] for each in targets])  # (T, 1, h)
     starts = np.cumsum([0] + [len(each.words) for each in sentences])
-    arrows = Arrows(starts, target, tuple(visible or [None] * len(sentences)))
-    nothing = Choices(np.empty(0, int), {"all": np.empty((0, 1, 1), np.int16)}, np.empty((0, 0), bool))
+    unclear = np.isin(np.arange(len(target)), unclear)
+    arrows = Arrows(starts, target, tuple(visible or [None] * len(sentences)), unclear)
+    none = np.empty(0, int)
+    nothing = Choices(none, {"all": np.empty((0, 1, 1), np.int16)}, np.empty((0, 0), bool), none, none.astype(bool))
     return Run(
         "m",
         "M",

@@ -13,7 +13,7 @@ from analysis.corpus import Corpus, read_content
 from analysis.dependencies import score_dependencies
 from analysis.report import report
 from analysis.resume import Store
-from analysis.scoring import score
+from analysis.scoring import score, writings_of
 from model import HeadworkError, Mask, load
 
 TEXTS = (
@@ -69,7 +69,8 @@ def test_the_order_of_the_corpus_is_kept(minilm, corpus, whole):
 def test_batches_are_sorted_by_length_and_bounded(minilm, corpus):
     from analysis.scoring import prepare
 
-    prepared, _ = prepare(minilm, [*corpus.sentences, *corpus.passages], "apart", None, lambda done, total: None)
+    examples = [*corpus.sentences, *corpus.passages]
+    prepared, _ = prepare(minilm, examples, writings_of(examples), None, lambda done, total: None)
     made = list(batches(prepared, len(corpus.sentences)))
     assert sorted(i for batch in made for i in batch) == list(range(len(corpus.sentences) + 2))
     assert all(len(batch) <= 16 for batch in made)
@@ -140,12 +141,37 @@ def test_written_text_keeps_contractions_together(minilm):
     assert score_dependencies(written).of("aux", "dep>head").n == 1
 
 
-def test_words_in_one_piece_are_asked_and_their_arc_is_a_miss(minilm):
-    line = {"words": ["I", "can", "not"], "heads": [1, -1, 1], "deprels": ["nsubj", "root", "advmod"]}
-    corpus = read_content("x.jsonl", json.dumps(line | {"space_after": [1, 0, 0]}).encode())
-    scores = score_dependencies(score(minilm, corpus, writing="written"))
-    assert scores.of("advmod", "dep>head").n == 1
-    assert scores.of("advmod", "dep>head").accuracy.max() == 0
+def test_arcs_of_words_in_one_piece_are_left_out_and_counted(minilm):
+    words = ["I", "can", "not", "see", "old", "dogs"]
+    line = {"words": words, "heads": [3, 3, 3, -1, 5, 3], "deprels": ["nsubj", "aux", "advmod", "root", "amod", "obj"]}
+    corpus = read_content("x.jsonl", json.dumps(line | {"space_after": [1, 0, 1, 1, 1, 0]}).encode())
+    run = score(minilm, corpus, writing="written")
+    assert run.arrows.unclear.tolist() == [False, True, True, False, False, False]
+    scores = score_dependencies(run)
+    assert {each.relation for each in scores.relations} == {"nsubj", "amod", "obj"}
+    assert (scores.n_arcs, scores.n_unclear, scores.n_arrows) == (5, 2, 4)
+    apart = score_dependencies(score(minilm, corpus))
+    assert apart.n_unclear == 0 and apart.of("advmod", "dep>head").n == 1
+
+
+CHINESE = {
+    "words": ["猫", "吃", "鱼", "。"],
+    "heads": [1, -1, 1, 1],
+    "deprels": ["nsubj", "root", "obj", "punct"],
+    "space_after": [0, 0, 0, 0],
+}
+
+
+def test_text_without_spaces_is_read_as_it_is_written_and_other_text_word_by_word(minilm, corpus):
+    chinese = read_content("zh.jsonl", json.dumps(CHINESE).encode())
+    assert chinese.sentences[0].text == "猫吃鱼。"
+    both = [*corpus.sentences, *chinese.sentences]
+    assert writings_of(both) == ["apart"] * len(corpus.sentences) + ["written"]
+    assert writings_of(both, "apart") == ["apart"] * len(both)
+    spaced = read_content("zh.jsonl", json.dumps(CHINESE | {"space_after": [1, 1, 1, 1]}).encode())
+    assert writings_of(spaced.sentences) == ["apart"]
+    assert score(minilm, corpus + chinese).writing == "apart and written"
+    assert score(minilm, chinese).writing == "written" and score(minilm, corpus).writing == "apart"
 
 
 def test_a_word_that_no_piece_stands_for_has_no_arc_that_could_be_scored(minilm):

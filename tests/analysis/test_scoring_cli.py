@@ -70,6 +70,28 @@ def test_coreference_in_the_json(tmp_path):
     assert result["provenance"]["control"] == "untrained, seed 0"
 
 
+def test_a_balanced_set_is_told_with_what_was_chosen_where(tmp_path, capsys):
+    out = tmp_path / "out.json"
+    assert cli.main(["data/corpus/gender_zh.jsonl", "--model", "toy", "--json", str(out)]) == 0
+    said = capsys.readouterr().out
+    assert "gender, gender_zh.jsonl: n 432, 12 pairs of nouns, 9 templates, chance 50.0%" in said
+    assert "other nouns, new templates" in said and "of 432" in said and "rarer nouns" in said
+    assert "nouns swapped, the arrow goes along" in said and "coreference" not in said
+    result = json.loads(out.read_text(encoding="utf-8"))
+    assert result["provenance"]["words"] == "written" and len(result["gender"]) == 1
+    assert result["gender"][0]["held_out"]["rarer_nouns"]["n"] == 144
+
+
+def test_words_that_share_a_piece_are_told(tmp_path, capsys):
+    line = {"words": ["we", "can", "not", "go"], "heads": [3, 3, 3, -1], "deprels": ["nsubj", "aux", "advmod", "root"]}
+    file = tmp_path / "c.jsonl"
+    file.write_text(json.dumps(line | {"space_after": [1, 0, 1, 0]}), encoding="utf-8")
+    assert cli.main([str(file), "--words", "written"]) == 0
+    assert "2 of 4 words share a piece with another; 2 of 3 arcs left out" in capsys.readouterr().out
+    assert cli.main([str(file)]) == 0
+    assert "share a piece" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
