@@ -22,6 +22,7 @@ from viz.look import (
     MASKED_LINES,
     TEXT,
     Translate,
+    any_wide,
     hover,
     key_angle,
     layout,
@@ -31,6 +32,7 @@ from viz.look import (
 from viz.style import PLAIN, Style
 
 TICK_PIXELS = 11  # of a map's height for each tick label; with less they overlap
+WIDE_TICK_PIXELS = 13  # Chinese characters fill their line
 MAX_POINTED = (
     40  # a tile of the layer grid is about 100 pixels wide: cells can be pointed at up to here, then only seen
 )
@@ -283,7 +285,8 @@ def _token_axes(ticks: list[str], t: Translate, *, height: int, scale: float, na
     layout at once: changing the layout of a figure that has traces takes Plotly 25 ms.
     """
     n_tokens = len(ticks)
-    step = math.ceil(n_tokens / max((height - 59) / (TICK_PIXELS * scale), 1))
+    pixels = scale * (WIDE_TICK_PIXELS if any_wide(ticks) else TICK_PIXELS)
+    step = math.ceil(n_tokens / max((height - 59) / pixels, 1))
     positions = np.arange(n_tokens, dtype=np.int32)
     room = (height - 115) / min(n_tokens, math.ceil(n_tokens / step))  # pixels for each label
     size = scale * (11 if narrow or room < 14 else 13 if room < 18 else 15)

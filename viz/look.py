@@ -36,6 +36,11 @@ def columns(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
 
 
+def any_wide(labels: Sequence[str]) -> bool:
+    """Whether some label holds a character that is two columns wide."""
+    return any(columns(label) > len(label) for label in labels)
+
+
 def shortened(text: str, most: int) -> str:
     """A text of at most `most` columns, ending in … where some of it was cut."""
     if columns(text) <= most:
@@ -47,7 +52,7 @@ def shortened(text: str, most: int) -> str:
 
 def key_angle(labels: Sequence[str]) -> int:
     """By how many degrees the labels below a map are turned. Chinese fills its square: slanted, it would overlap."""
-    return -90 if len(labels) > SLANTED or any(columns(label) > len(label) for label in labels) else -60
+    return -90 if len(labels) > SLANTED or any_wide(labels) else -60
 
 
 def layout(title: str, *, height: int, top: int, note: str = "") -> dict[str, Any]:
