@@ -1,8 +1,11 @@
 """Small tasks that a Transformer learns in seconds, each with the truth known."""
 
-from model.tasks.letters import NEIGHBOURS
+from model.tasks.agreement import AGREEMENT_CHINESE, AGREEMENT_ENGLISH
+from model.tasks.letters import INDUCTION, NEIGHBOURS, TWINS
 from model.tasks.task import NO_KEY, NOTHING_ASKED, Batch, Defaults, Relation, Size, Task, find_task
 
-TASKS: dict[str, Task] = {task.id: task for task in (NEIGHBOURS,)}
+TASKS: dict[str, Task] = {
+    task.id: task for task in (NEIGHBOURS, TWINS, AGREEMENT_ENGLISH, AGREEMENT_CHINESE, INDUCTION)
+}
 
 __all__ = ["NOTHING_ASKED", "NO_KEY", "TASKS", "Batch", "Defaults", "Relation", "Size", "Task", "find_task"]

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from model.errors import HeadworkError
+from model.masks import Mask
 
 NOTHING_ASKED = -100  # as cross_entropy ignores it
 NO_KEY = -1
@@ -77,8 +78,11 @@ class Task:
         vocabulary: the words; a token id is a place in it.
         answers: what can be answered; the same for every relation.
         relations: R of them.
-        chance: how often the best blind guess is right, for each relation that is asked.
+        chance: how often a blind guess is right.
         make: draws sentences; use `batch`.
+        parts: for words made of two parts, how many of each: word i is made of parts i // parts[1] and i % parts[1],
+            and its vector is the sum of theirs. None = every word has a vector of its own.
+        hidden_is_chance: whether what can't be seen can only be guessed blindly.
     """
 
     id: str
@@ -92,6 +96,8 @@ class Task:
     chance: float
     defaults: Defaults
     make: Callable[[torch.Generator, int], Batch]
+    parts: tuple[int, int] | None = None
+    hidden_is_chance: bool = True
 
     def batch(self, generator: torch.Generator, size: int) -> Batch:
         """`size` sentences drawn from `generator`, which is moved on; torch's global one is left alone."""
@@ -105,6 +111,23 @@ class Task:
     def words(self, ids: Tensor) -> tuple[str, ...]:
         """The words of one sentence, from ids (N,)."""
         return tuple(self.vocabulary[number] for number in ids.tolist())
+
+    def ceiling(self, mask: Mask, layers: int = 1) -> tuple[float, tuple[float, ...]] | None:
+        """The accuracy that no network can exceed under a mask: of all answers, and of each relation that is asked.
+
+        What lies where no path of `layers` looks leads can only be guessed. None where more could be inferred.
+        """
+        if not self.hidden_is_chance:
+            return None
+        allowed = mask.allowed(self.n_tokens) | torch.eye(self.n_tokens, dtype=torch.bool)  # the residual stays
+        reached = torch.linalg.matrix_power(allowed.double(), layers) > 0  # (N, N)
+        _, targets, arcs = self.batch(torch.Generator().manual_seed(0), 4096)
+        seen = reached[torch.arange(self.n_tokens)[:, None], arcs.clamp(min=0)]  # (B, N, R)
+        best = torch.where(seen, 1.0, self.chance)
+        asked = targets != NOTHING_ASKED
+        sums, counts = (best * asked).sum(dim=(0, 1)), asked.sum(dim=(0, 1))  # (R,)
+        by_relation = tuple(float(sums[number] / counts[number]) for number in self.asked)
+        return float(sums.sum() / counts.sum()), by_relation
 
     @property
     def sample(self) -> str:

@@ -10,17 +10,38 @@ from torch import Tensor, nn
 from model.blocks import LayerNorm
 from model.checkpoints import NoInit
 from model.positions import Embeddings
+from model.tasks import Task
 from model.transformer import Transformer, TransformerConfig, TransformerOutput
+
+
+class SummedEmbedding(nn.Module):
+    """The vector of a word made of two parts, i // n_second and i % n_second for word i: the sum of theirs."""
+
+    def __init__(self, n_first: int, n_second: int, d_model: int) -> None:
+        super().__init__()
+        self.first = nn.Embedding(n_first, d_model)
+        self.second = nn.Embedding(n_second, d_model)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """(B, N) → (B, N, d_model)."""
+        n_second = self.second.num_embeddings
+        return self.first(ids // n_second) + self.second(ids % n_second)  # type: ignore[no-any-return]
+
+    def table(self) -> Tensor:
+        """The vector of every word, (n_first · n_second, d_model): the same as one plain embedding."""
+        return (self.first.weight[:, None] + self.second.weight).flatten(0, 1)
 
 
 class Network(nn.Module):
     """A Transformer and a read-out that gives A logits for each of the relations that are asked."""
 
-    def __init__(self, config: TransformerConfig, n_relations: int, n_answers: int) -> None:
+    def __init__(self, config: TransformerConfig, task: Task) -> None:
         super().__init__()
         self.transformer = Transformer(config)
-        self.readout = nn.Linear(config.d_model, n_relations * n_answers)
-        self.n_answers = n_answers
+        if task.parts is not None:
+            self.transformer.embeddings.token = SummedEmbedding(*task.parts, config.d_model)
+        self.readout = nn.Linear(config.d_model, len(task.asked) * len(task.answers))
+        self.n_answers = len(task.answers)
 
     def forward(
         self, ids: Tensor, mask: Tensor | None = None, *, gate: Tensor | None = None
@@ -31,10 +52,10 @@ class Network(nn.Module):
         return logits.unflatten(-1, (-1, self.n_answers)), output
 
 
-def new_network(config: TransformerConfig, n_relations: int, n_answers: int, generator: torch.Generator) -> Network:
+def new_network(config: TransformerConfig, task: Task, generator: torch.Generator) -> Network:
     """A network with random weights as torch's own modules draw them, from `generator` instead of the global one."""
     with torch.device("meta"), NoInit():
-        network = Network(config, n_relations, n_answers)
+        network = Network(config, task)
     network.to_empty(device="cpu")
     with torch.no_grad():
         for module in network.modules():

@@ -41,9 +41,7 @@ class Training:
         self.frames: list[Frame] = []
         task = self.task
         with torch.inference_mode(False):
-            self.network: Network = new_network(
-                settings.config, len(task.asked), len(task.answers), _stream(settings.seed, 0)
-            )
+            self.network: Network = new_network(settings.config, task, _stream(settings.seed, 0))
             self._optimizer = torch.optim.AdamW(self.network.parameters(), lr=settings.learning_rate, fused=True)
             self._generator = _stream(settings.seed, _DATA)
             self._held_out = task.batch(_stream(settings.seed, _HELD_OUT), N_HELD_OUT)
