@@ -1,14 +1,12 @@
 """The controls in the sidebar that all pages share (sentence, model, mask), and the choice of a layer and a head."""
 
-import json
 from dataclasses import dataclass, replace
-from functools import cache
-from pathlib import Path
 
 import streamlit as st
 
 from model import AttentionTrace, HeadworkError, Mask, parse_mask
 from model.catalogue import (
+    DEFAULT_MODEL,
     TOY_BOUNDS,
     TOY_DEFAULTS,
     allowed_ids,
@@ -19,10 +17,9 @@ from model.catalogue import (
     toy_sizes,
 )
 from model.tokens import MAX_CHARACTERS
-from ui import links
+from ui import examples, links
 from ui.languages import _, spoken_names
 
-EXAMPLES = Path(__file__).parent.parent / "data" / "examples.json"
 MOST_CHARACTERS = 5 * MAX_CHARACTERS  # the browser drops longer pastes without a word; the model cuts, and says so
 TOY_NAMES = {"d_model": "d_model", "heads": "heads", "layers": "layers", "seed": "seed"}
 BASES = {
@@ -39,16 +36,6 @@ SEGMENTS = 16  # more choices than this go on a slider
 
 
 @dataclass(frozen=True)
-class Example:
-    """A sentence, a head of the built-in model (counted from 1) in which something can be seen, and where to look."""
-
-    text: str
-    layer: int
-    head: int
-    look: str  # the token whose row shows it
-
-
-@dataclass(frozen=True)
 class Choice:
     """What the sidebar says."""
 
@@ -57,19 +44,10 @@ class Choice:
     mask: Mask
 
 
-@cache
-def examples() -> tuple[Example, ...]:
-    """The sentences that come with the app."""
-    return tuple(Example(**row) for row in json.loads(EXAMPLES.read_text(encoding="utf-8")))
-
-
-def example_look(text: str) -> str | None:
-    """The token to look at first, when `text` is an example sentence."""
-    return next((example.look for example in examples() if example.text == text), None)
-
-
 def sidebar() -> None:
     """Draws the shared controls and keeps what they say for `sentence`, `model` and `mask`."""
+    if "text" not in st.session_state and st.session_state.get("lang") == "zh" and not set(st.query_params) - {"lang"}:
+        examples.open_in_chinese()  # a link that says more than the language means the same in every language
     st.session_state["choice"] = Choice(_sentence(), _model(), _mask())
 
 
@@ -94,9 +72,9 @@ def mask() -> Mask:
 
 def layer_head(trace: AttentionTrace) -> tuple[int, int]:
     """The chosen layer and head, as indices from 0. What a smaller model doesn't have becomes its last."""
-    first = examples()[0]
-    layer = _pick(_("Layer"), "layer", trace.n_layers, first.layer)
-    head = _pick(_("Head"), "head", trace.n_heads, first.head)
+    first_layer, first_head = examples.examples()[0].heads[DEFAULT_MODEL]
+    layer = _pick(_("Layer"), "layer", trace.n_layers, first_layer)
+    head = _pick(_("Head"), "head", trace.n_heads, first_head)
     return layer - 1, head - 1
 
 
@@ -106,7 +84,7 @@ def _choice() -> Choice:
 
 
 def _sentence() -> str:
-    first = examples()[0].text
+    first = examples.examples()[0].text
     if "text" not in st.session_state:
         st.session_state["text"] = links.read("text", str, first)
     text = st.text_area(
@@ -119,27 +97,9 @@ def _sentence() -> str:
     if len(text) > links.LONGEST_TEXT:
         said = _("Longer than {n:,} characters: the link leaves this text out, and a reload loses it.")
         st.caption(said.format(n=links.LONGEST_TEXT))
-    st.selectbox(
-        _("Example sentences"),
-        [example.text for example in examples()],
-        index=None,
-        key="example",
-        placeholder=_("Choose an example"),
-        on_change=_take_example,
-        label_visibility="collapsed",
-    )
+    examples.menu()
     links.write("text", text, first)
     return text
-
-
-def _take_example() -> None:
-    chosen = next((example for example in examples() if example.text == st.session_state["example"]), None)
-    if chosen is None:
-        return
-    st.session_state["example"] = None  # so that it can be chosen again after an edit
-    st.session_state["text"] = chosen.text
-    if st.session_state.get("model") == "minilm":  # the head was found in the built-in model
-        st.session_state["wanted"] = {"layer": chosen.layer, "head": chosen.head}
 
 
 def _model() -> str:
@@ -147,6 +107,9 @@ def _model() -> str:
     labels = {model_id: _(name) for model_id, name in names.items()}
     if "model" not in st.session_state:
         st.session_state["model"] = links.read("model", lambda text: resolve(text).id, default_id())
+        shown = examples.of(st.session_state["text"])
+        comes_with_it = shown is not None and shown.head(st.session_state["model"]) is not None
+        st.session_state["model_by_hand"] = "model" in st.query_params and not comes_with_it
         _unfold_toy()
     elif (said := spoken_names(names).get(st.session_state["model"])) is not None:
         st.session_state["model"] = said
@@ -155,15 +118,21 @@ def _model() -> str:
         list(dict.fromkeys([*labels, st.session_state["model"] or default_id()])),  # what was typed stays in the list
         key="model",
         format_func=lambda model_id: labels.get(model_id, model_id),
-        on_change=_unfold_toy,
+        on_change=_chose_model,
         accept_new_options=allowed_ids() is None,
         help=None
         if allowed_ids()
         else _("Or type the name of a model on the Hugging Face hub (owner/name), or a folder with one."),
     )
     model_id = _toy() if chosen == "toy" else str(chosen or default_id())
+    examples.told(labels)
     links.write("model", model_id, default_id())
     return model_id
+
+
+def _chose_model() -> None:
+    st.session_state["model_by_hand"] = True
+    _unfold_toy()
 
 
 def _unfold_toy() -> None:

@@ -14,6 +14,7 @@ from ui.explorer_take import take_tab
 from ui.explorer_view import BY_MAP, View
 from ui.faults import fragment
 from ui.languages import _, explain, plain
+from ui.lesson import lesson
 from ui.loading import Again
 from ui.tabs import open_tab
 from viz.heatmaps import head_heatmap
@@ -21,6 +22,7 @@ from viz.style import Style
 
 MAP_HEIGHT = 380  # pixels: sentence, maps and controls stand on a laptop's screen without scrolling
 LARGE_MAP_HEIGHT = 500
+LOW_GRID = 8  # layers whose small maps are no higher than the large map
 # What Streamlit has no setting for: a lower bar above the page, and labels of layer and head beside their buttons.
 STYLE = """<style>
 @media (min-width: 800px) {
@@ -60,8 +62,11 @@ def explore(again: Again) -> None:
         map_place, side_place = st.columns([6, 5], gap="medium")
         side = side_place.container(gap="xsmall")
         overview_place, reading_place = side.container(gap="xsmall"), side.container(gap="xsmall")
-        view = explorer_view.read_controls(trace, st.container(), reading_place)
-        status_place = st.container()
+        large_place = map_place.container()
+        # Beside the small maps of many layers there is room under the large one, and none on a laptop's screen below.
+        under = map_place.container(gap="xsmall") if trace.n_layers > LOW_GRID else st.container(gap="xsmall")
+        view = explorer_view.read_controls(trace, under.container(), reading_place)
+        status_place = under.container()
     try:
         reading = explorer_maps.reading(trace, view)
     except HeadworkError as error:
@@ -70,7 +75,7 @@ def explore(again: Again) -> None:
     style = explorer_maps.style(reading, view)
     with strip_place:
         strip(trace, reading, view, style)
-    with map_place:
+    with large_place:
         _map(reading, view, style)
     with overview_place:
         _overview(trace, reading, view, style)
@@ -79,6 +84,7 @@ def explore(again: Again) -> None:
         remarks.status(trace, view.name)
     kind = READINGS[view.reading]
     st.markdown(f"**{plain(_(kind.title))}.** {plain(_(kind.shows))} {plain(_(kind.leaves_out))}")
+    lesson(trace, view)
     _tabs(trace, reading, view, style)
 
 

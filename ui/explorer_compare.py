@@ -64,7 +64,7 @@ def compare_tab(trace: AttentionTrace, reading: Reading, view: View, style: Styl
     figure = difference_heatmap(found, height=HEIGHT, text_scale=view.text_scale, t=_)
     difference.plotly_chart(figure, key="compare_difference", config=remarks.CHART)
     st.markdown(_summary(found))
-    remarks.cautions(other)
+    remarks.cautions(other, offers=False)
 
 
 def _summary(found: Comparison) -> str:

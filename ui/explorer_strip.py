@@ -2,7 +2,7 @@
 
 from analysis import Reading
 from model import AttentionTrace
-from ui import components, controls, explorer_maps, explorer_view
+from ui import components, examples, explorer_maps, explorer_view
 from ui.explorer_view import View
 from viz.style import Style
 
@@ -32,7 +32,7 @@ def strip(
         source=explorer_maps.source(trace, view),
         is_special=list(of.is_special),
         is_padding=list(of.units.of_kind("padding")),
-        pinned=explorer_view.pinned(of.labels, controls.example_look(trace.text)),
+        pinned=explorer_view.pinned(of.labels, examples.look(trace.text)),
         direction=explorer_view.direction(),
         scale=style.curve,
         maximum=style.maximum,

@@ -12,6 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from analysis import METRICS, READINGS
 from model import AttentionTrace, HeadworkError
+from model.tokens import SPACE
 from ui import controls, links
 from ui.languages import _
 from viz.style import COLORSCALES
@@ -173,7 +174,7 @@ def choose_heads(view: View, heads: tuple[int, ...]) -> None:
 def pinned(labels: Sequence[str], look: str | None) -> int | None:
     """The token that stays shown: at first the one to look at in an example sentence, `look`."""
     sentence = tuple(labels)
-    at_first = sentence.index(look) if look in sentence else None
+    at_first = token_of(labels, look)
     if "pinned" not in st.session_state:
         st.session_state["pinned"] = (sentence, links.read("pinned", _index(len(labels)), at_first))
     of, index = st.session_state["pinned"]
@@ -181,6 +182,11 @@ def pinned(labels: Sequence[str], look: str | None) -> int | None:
         index = at_first
     links.write("pinned", _spell_pin(index), _spell_pin(at_first))
     return cast("int | None", index)
+
+
+def token_of(labels: Sequence[str], word: str | None) -> int | None:
+    """The first token that is this word; SentencePiece marks the space before a word as a part of its token."""
+    return next((i for i, label in enumerate(labels) if label.lstrip(SPACE) == word), None)
 
 
 def _spell_pin(index: int | None) -> str:

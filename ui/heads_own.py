@@ -12,6 +12,7 @@ from ui import heads_data, heads_used, loading
 from ui.heads_choices import View, segments
 from ui.heads_words import RELATIONS, guess, head_claim, origin, task_name
 from ui.languages import _, explain, plain
+from ui.unread import unread
 
 WAYS = {"hand": "Link two words by hand", "parser": "Parse the sentence"}
 ARCS = {"hand": "your link", "parser": "parsed arc"}
@@ -21,6 +22,7 @@ LINK_NAMES = ("coref", "obj", "nsubj", "det", "amod", "case", "nmod:poss", "aux"
 def own_sentence(view: View, model_id: str, text: str, mask: Mask) -> None:
     """The sidebar's sentence under the sidebar's mask, and one link in it."""
     trace = loading.trace(text, model_id, mask)
+    unread(trace)
     way = segments(_("How to link"), "link", {name: _(title) for name, title in WAYS.items()}, "hand", bare=True)
     if way == "parser":
         found = _parsed(view, trace.text, model_id, mask)

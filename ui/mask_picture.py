@@ -6,11 +6,12 @@ import streamlit as st
 from analysis.masking import cut_and_rescale, hides_only, largest, split_difference, weight_hidden, weight_moved
 from model import AttentionTrace
 from ui import links
-from ui.languages import _, _n, plain
+from ui.languages import _, plain
 from ui.loading import load_model
 from ui.mask_choice import name
 from ui.mask_lab import scores_of
 from ui.remarks import CHART, scientific
+from ui.unread import caution, unread
 from viz.heatmaps import layer_grid
 from viz.mask_effects import difference_grid, entitle
 from viz.mask_figures import difference_map, weight_map
@@ -44,7 +45,7 @@ def honest(first: AttentionTrace, second: AttentionTrace) -> None:
         if (mask.is_causal, mask.window_size, mask.prefix_length, mask.drawn) != (is_decoder, None, None, None)
     ]
     if not first.trained:
-        _caution(_("Untrained model: its weights are random. What a mask does to them is exact all the same."))
+        caution(_("Untrained model: its weights are random. What a mask does to them is exact all the same."))
     elif others:
         trained = _("causal") if is_decoder else _("bidirectional")
         said = _(
@@ -54,14 +55,8 @@ def honest(first: AttentionTrace, second: AttentionTrace) -> None:
         not_what = (
             _("not how a trained decoder attends") if hides_later else _("not how a model trained with it attends")
         )
-        _caution(said.format(mask=", ".join(others), trained=trained, not_what=not_what))
-    if n := first.tokenized.n_unknown:
-        said = _n(
-            "{n} of {total} tokens is [UNK]: a piece of text that this model can't read.",
-            "{n} of {total} tokens are [UNK]: pieces of text that this model can't read.",
-            n,
-        )
-        _caution(said.format(n=n, total=first.n_tokens))
+        caution(said.format(mask=", ".join(others), trained=trained, not_what=not_what))
+    unread(first)
     if first.mask == second.mask:
         st.info(_("Both masks are the same, so nothing changes. Choose another one to compare with."))
 
@@ -183,7 +178,3 @@ def _say_hidden(first: AttentionTrace, second: AttentionTrace, layer: int, head:
     if layer == 0 and first.mask != second.mask and hides_only(second.allowed, first.allowed):
         said += " " + _cut_in_layer_1(first, second)
     st.markdown(plain(said))
-
-
-def _caution(sentence: str) -> None:
-    st.markdown(f":primary[**▲**] {plain(sentence)}")

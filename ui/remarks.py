@@ -11,6 +11,7 @@ from model.tracing import LARGEST_ROW_ERROR
 from ui.controls import MOST_CHARACTERS
 from ui.languages import _, _n, plain
 from ui.loading import check, load_model
+from ui.unread import caution, unread
 
 CHART: dict[str, Any] = {"displayModeBar": False, "scrollZoom": False}
 
@@ -68,26 +69,20 @@ def scientific(number: float) -> str:
     return f"{digit}e{int(exponent)}" if number else "0"
 
 
-def cautions(trace: AttentionTrace) -> None:
-    """What to beware of with this model, mask and text, a line each. Each is said only where it matters."""
-    tokens = trace.tokenized
+def cautions(trace: AttentionTrace, *, offers: bool = True) -> None:
+    """What to beware of with this model, mask and text, a line each. Each is said only where it matters.
+
+    Args:
+        trace: what is shown.
+        offers: as for `unread`.
+    """
     entry = load_model(trace.model_id).entry
     looks_both_ways = trace.trained and (entry is None or entry.trained_mask != "causal")
     if not trace.trained:
-        _caution(_("Untrained model: its weights are random, and so is what its heads look at."))
+        caution(_("Untrained model: its weights are random, and so is what its heads look at."))
     if looks_both_ways and (trace.mask.hides_later_tokens or trace.mask.window_size is not None):
-        _caution(_("This model was trained without this mask. The maps are what it computes, outside its training."))
-    if tokens.n_unknown:
-        said = _n(
-            "{n} of {total} tokens is [UNK]: a piece of text that this model can't read.",
-            "{n} of {total} tokens are [UNK]: pieces of text that this model can't read.",
-            tokens.n_unknown,
-        )
-        _caution(said.format(n=tokens.n_unknown, total=trace.n_tokens))
-
-
-def _caution(sentence: str) -> None:
-    st.markdown(f":primary[**▲**] {plain(sentence)}")
+        caution(_("This model was trained without this mask. The maps are what it computes, outside its training."))
+    unread(trace, offers=offers)
 
 
 def how_to_read() -> None:

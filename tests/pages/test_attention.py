@@ -6,7 +6,7 @@ import torch
 
 from model import Mask, load
 from model.tokens import MAX_CHARACTERS
-from ui.controls import examples
+from ui.examples import examples
 
 FIRST = examples()[0]
 DRAWN = str(Mask.matrix(torch.ones(12, 12, dtype=torch.bool).triu(-1)))
@@ -264,20 +264,6 @@ def test_a_smaller_model_clamps_layer_and_head(app):
     app.pick("model", "toy")
     assert (app.value("layer"), app.value("head")) == (2, 4)
     assert "head 2-4" in app.words
-
-
-def test_an_example_sets_the_sentence_and_a_head_that_shows_something(app):
-    app.open()
-    for example in examples():
-        app.pick("example", example.text)
-        assert app.value("text") == example.text and app.value("example") is None
-        assert f"head {example.layer}-{example.head}" in app.words
-
-
-def test_an_example_leaves_layer_and_head_of_another_model_alone(app):
-    app.open(model="toy").pick("layer", 1).pick("head", 1)
-    app.pick("example", examples()[3].text)
-    assert (app.value("layer"), app.value("head")) == (1, 1)
 
 
 def test_a_model_of_the_hub_is_offered_and_not_fetched(app, monkeypatch, tmp_path):

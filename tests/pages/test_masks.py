@@ -9,7 +9,7 @@ import torch
 
 from model import Mask, load, parse_mask
 from ui import mask_grid, mask_lab
-from ui.controls import examples
+from ui.examples import examples
 
 FIRST = examples()[0].text
 TABS = {"future": "The future", "padding": "Padding", "flow": "Who may look at whom"}

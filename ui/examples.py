@@ -1,0 +1,239 @@
+"""The sentences that come with the app. Choosing one sets sentence, model, layer, head and the token to look at.
+
+An example opens in the model in which its head was found. A model that the person chose by hand stays if it reads the
+example's language; either way one sentence says what happened, with the way back.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from analysis.agreement import Question
+from model import HeadworkError
+from model.catalogue import E5, allowed_ids, default_id, resolve
+from model.e5 import E5_HUB, e5_path
+from ui.languages import _, plain
+
+FILE = Path(__file__).parent.parent / "data" / "examples.json"
+SAME_WEIGHTS = {E5_HUB: E5}  # heads found in one are looked at in the other
+SWAPPED = "⇄ "  # before a sentence whose nouns changed places
+
+Head = tuple[int, int]  # layer and head, counted from 1
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Two nouns and two pronouns that agree with one of them each (analysis.agreement).
+
+    Attributes:
+        swapped: the sentence with its nouns in each other's place.
+        questions: which pronoun belongs to which noun.
+        seems: model → a head that gets some pronouns right and others never.
+    """
+
+    swapped: str
+    questions: tuple[Question, ...]
+    seems: Mapping[str, Head]
+
+
+@dataclass(frozen=True)
+class Example:
+    """A sentence and where something can be seen in it.
+
+    Attributes:
+        language: "en" or "zh".
+        look: the token whose row shows it.
+        heads: model → head; the first is the model that the example opens in.
+        is_swapped: the one before it, with its nouns swapped.
+    """
+
+    text: str
+    language: str
+    look: str
+    heads: Mapping[str, Head]
+    agreement: Agreement | None = None
+    is_swapped: bool = False
+
+    def head(self, model_id: str) -> Head | None:
+        """The head to look at in a model."""
+        return self.heads.get(SAME_WEIGHTS.get(model_id, model_id))
+
+    def seems(self, model_id: str) -> Head | None:
+        """The head that only seems to do it in a model."""
+        return self.agreement.seems.get(SAME_WEIGHTS.get(model_id, model_id)) if self.agreement else None
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The other pronouns, shown together with the token to look at."""
+        asked = self.agreement.questions if self.agreement else ()
+        return tuple(question.pronoun for question in asked if question.pronoun != self.look)
+
+
+@cache
+def examples() -> tuple[Example, ...]:
+    """All of them. A sentence with its nouns swapped follows the sentence."""
+    found: list[Example] = []
+    for row in json.loads(FILE.read_text(encoding="utf-8")):
+        raw = row.pop("agreement", None)
+        row["heads"] = _heads(row["heads"])
+        if raw is None:
+            found.append(Example(**row))
+            continue
+        questions = tuple(Question(*words) for words in raw["questions"])
+        for text, other in ((row["text"], raw["swapped"]), (raw["swapped"], row["text"])):
+            agreement = Agreement(other, questions, _heads(raw["seems"]))
+            found.append(Example(**{**row, "text": text}, agreement=agreement, is_swapped=text == raw["swapped"]))
+    return tuple(found)
+
+
+def of(text: str) -> Example | None:
+    """The example with this text."""
+    return next((example for example in examples() if example.text == text), None)
+
+
+def look(text: str) -> str | None:
+    """The token to look at first, when `text` is an example sentence."""
+    example = of(text)
+    return example.look if example else None
+
+
+def is_here(model_id: str) -> bool:
+    """Whether a model of the examples can be opened: offered by this server, and its package installed."""
+    ids = allowed_ids()
+    return (ids is None or model_id in ids) and (model_id != E5 or e5_path() is not None)
+
+
+# -- the menu --------------------------------------------------------------------------------------------------------
+
+
+def menu() -> None:
+    """The menu below the sentence: examples in the language of the page come first."""
+    language = st.session_state.get("lang", "en")
+    ordered = sorted(examples(), key=lambda example: example.language != language)
+    names = {example.text: (SWAPPED if example.is_swapped else "") + example.text for example in ordered}
+    st.selectbox(
+        _("Example sentences"),
+        list(names),
+        index=None,
+        key="example",
+        format_func=lambda text: names.get(text, text),
+        placeholder=_("Choose an example"),
+        on_change=_take,
+        label_visibility="collapsed",
+    )
+
+
+def _take() -> None:
+    chosen = of(str(st.session_state["example"]))
+    if chosen is not None:
+        st.session_state["example"] = None  # so that it can be chosen again after an edit
+        show(chosen)
+
+
+def show(chosen: Example) -> None:
+    """Lets the controls say the example on the next run: for callbacks."""
+    before = _now()
+    model_id = _model_for(chosen, before["model"])
+    st.session_state["text"] = chosen.text
+    _go_to(model_id, chosen.head(model_id))
+    home = _home(chosen)
+    st.session_state.pop("example_told", None)
+    if home is not None and (model_id != before["model"] or chosen.head(model_id) is None):
+        st.session_state["example_told"] = {"text": chosen.text, "model": model_id, "before": before, "home": home}
+
+
+def swap(agreement: Agreement) -> None:
+    """Lets the controls say the sentence with its nouns swapped, and all else as it is: for callbacks."""
+    st.session_state["text"] = agreement.swapped
+    _forget_pin()
+
+
+def open_in_chinese() -> None:
+    """Lets the link say the first Chinese example and its model, for someone who opens the app in Chinese."""
+    first = next(example for example in examples() if example.language == "zh")
+    home = _home(first)
+    if home is not None:
+        layer, head = first.heads[home]
+        st.query_params.update({"text": first.text, "model": home, "layer": str(layer), "head": str(head)})
+        st.rerun()
+
+
+def told(names: Mapping[str, str]) -> None:
+    """What the last example did to the model, and the way back. Nothing once text or model is another.
+
+    Args:
+        names: model → what it is called in the menu.
+    """
+    said: dict[str, Any] | None = st.session_state.get("example_told")
+    if said is None or (said["text"], said["model"]) != (st.session_state["text"], st.session_state["model"]):
+        return
+    before, home = said["before"], said["home"]
+    if said["model"] != before["model"]:
+        text = _("The example opened in {model}.").format(model=names.get(said["model"], said["model"]))
+        way = _("Back to {model}").format(model=names.get(before["model"], before["model"]))
+        target = (before["model"], before["head"])
+    else:
+        head = of(said["text"]).head(home)  # type: ignore[union-attr]
+        text = _("Your model stayed. The example was found in {model}, head {head}.")
+        text = text.format(model=names.get(home, home), head="{}-{}".format(*head))
+        way = _("Open it there")
+        target = (home, head)
+    st.markdown(f":small[{plain(text)}]")
+    st.button(plain(way), key="example_way", on_click=_go_back, args=target)
+
+
+def _go_back(model_id: str, head: Head | None) -> None:
+    _go_to(model_id, head)
+    st.session_state["model_by_hand"] = True
+    st.session_state.pop("example_told", None)
+
+
+def _model_for(chosen: Example, now: str) -> str:
+    """The model in which an example is shown when `now` is the model of the sidebar."""
+    home = _home(chosen)
+    if home is None or (st.session_state.get("model_by_hand") and _reads(now, chosen.language)):
+        return now
+    return home
+
+
+def _home(chosen: Example) -> str | None:
+    return next((model_id for model_id in chosen.heads if is_here(model_id)), None)
+
+
+def _reads(model_id: str, language: str) -> bool:
+    """Whether a model reads a language, as far as is known: one that doesn't say is believed to."""
+    try:
+        languages = resolve(model_id).languages
+    except HeadworkError:  # what was typed names nothing
+        return False
+    return not languages or language in languages or "mul" in languages
+
+
+def _now() -> dict[str, Any]:
+    layer, head = st.session_state.get("layer"), st.session_state.get("head")
+    model_id = str(st.session_state.get("model") or default_id())
+    return {"model": model_id, "head": (layer, head) if layer and head else None}
+
+
+def _go_to(model_id: str, head: Head | None) -> None:
+    if model_id != _now()["model"]:
+        st.session_state["model_by_hand"] = False
+    st.session_state["model"] = model_id
+    st.session_state.pop("wanted", None)
+    if head is not None:
+        st.session_state["wanted"] = {"layer": head[0], "head": head[1]}
+    _forget_pin()
+
+
+def _forget_pin() -> None:
+    st.session_state["pinned"] = ((), None)  # the token to look at is pinned anew
+
+
+def _heads(raw: Mapping[str, str]) -> dict[str, Head]:
+    pairs = {model_id: name.split("-") for model_id, name in raw.items()}
+    return {model_id: (int(layer), int(head)) for model_id, (layer, head) in pairs.items()}

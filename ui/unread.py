@@ -1,0 +1,69 @@
+"""The one place that tells what a model can't read of a text, and offers the model that can."""
+
+import streamlit as st
+
+from model import AttentionTrace
+from model.catalogue import Entry, local_folder, reader_of_chinese
+from model.fast_tokens import is_han
+from ui.downloads import megabytes
+from ui.languages import _, _n, plain
+
+# From this share of the text on, its map is mostly about nothing. Of 200 Chinese sentences (UD GSDSimp dev) all-MiniLM
+# has between 25 % and 88 % of the pieces as [UNK], half of them 62 % or more; of 869 English ones (EWT and GUM dev) 0 %.
+UNREADABLE = 0.25
+LATIN = 0x24F  # the last code point of Latin Extended-B
+
+
+def unread(trace: AttentionTrace, *, offers: bool = True) -> None:
+    """Says how many tokens are [UNK]; from `UNREADABLE` on, offers a model that reads the text with one click.
+
+    Args:
+        trace: of the text.
+        offers: False for a trace that isn't the sidebar's sentence and model: one click couldn't mend it.
+    """
+    n = trace.tokenized.n_unknown
+    if not n:
+        return
+    said = _n(
+        "{n} of {total} tokens is [UNK]: a piece of text that {model} can't read.",
+        "{n} of {total} tokens are [UNK]: pieces of text that {model} can't read.",
+        n,
+    )
+    total = trace.n_tokens - sum(trace.tokenized.is_padding)
+    said = said.format(n=n, total=total, model=_(trace.model_label))
+    if not offers or (entry := _reader(trace)) is None:
+        caution(said)
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="unread"):
+        caution(said)
+        st.button(plain(_offer(entry)), key="read_with", type="primary", on_click=_read_with, args=(entry.id,))
+
+
+def caution(sentence: str) -> None:
+    """A line about what to beware of."""
+    st.markdown(f":primary[**▲**] {plain(sentence)}", width="content")
+
+
+def _reader(trace: AttentionTrace) -> Entry | None:
+    """The model to offer for this text; None where it isn't needed, or none that this server offers reads it."""
+    tokens = trace.tokenized
+    if tokens.n_unknown < UNREADABLE * sum(not special for special in tokens.is_special):
+        return None
+    entry = reader_of_chinese()
+    if entry is None or entry.id == trace.model_id:
+        return None
+    is_multilingual = "mul" in entry.languages
+    reads = any(is_han(c) or (is_multilingual and c.isalpha() and ord(c) > LATIN) for c in trace.text)
+    return entry if reads else None  # a text of emoji is no better off with another model
+
+
+def _offer(entry: Entry) -> str:
+    said = _("Read it with {model}").format(model=_(entry.label))
+    if entry.source == "hub" and entry.download_bytes and local_folder(entry) is None:
+        said += " " + _("({size} to download)").format(size=megabytes(entry.download_bytes))
+    return said
+
+
+def _read_with(model_id: str) -> None:
+    st.session_state["model"] = model_id
+    st.session_state["model_by_hand"] = False  # it came with this text; the next example may bring another
