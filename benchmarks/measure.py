@@ -99,14 +99,15 @@ def peak_over_present(call: Callable[[], object]) -> float:
     """
     gc.collect()
     Path("/proc/self/clear_refs").write_text("5")  # the peak so far is forgotten (proc(5))
-    before = _status_mib("VmRSS")
+    before = status_mib("VmRSS")
     result = call()
-    peak = _status_mib("VmHWM")
+    peak = status_mib("VmHWM")
     del result
     return peak - before
 
 
-def _status_mib(field: str) -> float:
+def status_mib(field: str) -> float:
+    """A number of /proc/self/status, such as VmRSS, in MiB. Linux only."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith(field + ":"):
             return int(line.split()[1]) / 1024

@@ -2,6 +2,7 @@
 
     pip install -r benchmarks/requirements.txt      bertviz, for the sizes beside ours
     python -m benchmarks.page                       about two minutes
+    python -m benchmarks.page --model e5-small-4bit     the changes with another model, and how soon it is there
 
 The clock runs in the browser, from the click to the frame in which the new map stands.
 """
@@ -25,18 +26,20 @@ from pathlib import Path
 import numpy as np
 import plotly.io
 import torch
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from benchmarks.measure import Spread, describe_machine, markdown_table
 from model import load
+from model.catalogue import DEFAULT_MODEL, resolve
 from viz.heatmaps import head_heatmap, layer_grid
 from viz.overview import overview_maps, overview_view
 from viz.token_strip import strip_maps, strip_view
 
 CHROMIUM = os.environ.get("HEADWORK_CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
-BUDGETS = {"head": 300, "layer": 300, "sentence": 700}  # milliseconds, medians
+BUDGETS = {"head": 300, "layer": 300, "sentence": 700, "model": 3000}  # milliseconds, medians
 MOST_BYTES = {"layer grid": 300_000, "all heads": 500_000}
 LONG = "the quick brown fox jumped over a lazy dog and then it slept " * 5  # cut to 64 tokens below
+CHINESE = "小明把苹果递给了小红，因为她帮过他。"
 SUBJECTS = ("cat", "dog", "teacher", "student", "river", "king", "child", "farmer", "train", "storm", "bird", "baker")
 
 # Starts an action and waits, frame by frame, until the large map is another one than before and says what is wanted.
@@ -58,7 +61,7 @@ WAIT = """async ([selector, wanted]) => {
 TYPED = """async (wanted) => {
     const plot = () => document.querySelector('.st-key-head_map .js-plotly-plot');
     const tokens = () => plot()?._fullLayout?.xaxis?.ticktext ?? [];
-    const stands = () => plot()?.querySelector('.heatmaplayer .hm') && tokens().includes(wanted);
+    const stands = () => plot()?.querySelector('.heatmaplayer .hm') && tokens().some(token => token.endsWith(wanted));
     const box = document.querySelector('textarea');
     const start = await new Promise(resolve => box.addEventListener('keydown', event => {
         if (event.ctrlKey && event.key === 'Enter') resolve(performance.now());
@@ -69,6 +72,20 @@ TYPED = """async (wanted) => {
     }
     await new Promise(requestAnimationFrame);
     window.took = performance.now() - start;
+}"""
+
+
+# The same for a model: from the click on its name in the menu until a token of its own stands on the axis.
+CHOSEN = """async ([option, wanted]) => {
+    const tokens = () => document.querySelector('.st-key-head_map .js-plotly-plot')?._fullLayout?.xaxis?.ticktext ?? [];
+    const start = performance.now();
+    option.click();
+    while (!tokens().includes(wanted)) {
+        await new Promise(requestAnimationFrame);
+        if (performance.now() - start > 60000) throw Error('not drawn: ' + tokens());
+    }
+    await new Promise(requestAnimationFrame);
+    return performance.now() - start;
 }"""
 
 
@@ -174,6 +191,27 @@ def sentences(page: Page, rounds: int) -> Took:
     return took
 
 
+def choices(browser: Browser, model_id: str, rounds: int) -> Took:
+    """From the choice of a model that nobody has used since the server started to its first map."""
+    label = resolve(model_id).label
+    sentence = CHINESE if "zh" in resolve(model_id).languages else "cat"
+    shown = load(model_id).trace(sentence).tokens
+    others = load(DEFAULT_MODEL).trace(sentence).tokens
+    wanted = next(token for token in shown if token.isalpha() and token not in others)
+    took = Took()
+    for _ in range(rounds):
+        with running_app() as address:
+            page = browser.new_page(viewport={"width": 1280, "height": 720})
+            page.goto(f"{address}/?text={sentence}")
+            page.wait_for_selector(".st-key-head_map .heatmaplayer .hm", timeout=90_000)
+            settled(page)
+            page.get_by_role("combobox", name="Model").click()
+            option = page.get_by_role("option", name=label, exact=True).element_handle()
+            took.add(page, lambda page=page, option=option: float(page.evaluate(CHOSEN, [option, wanted])))
+            page.close()
+    return took
+
+
 def frames_while_pointing(page: Page, frames: list[object]) -> int:
     """Websocket messages while the pointer goes over tokens, thumbnails and the large map."""
     page.wait_for_timeout(800)
@@ -237,7 +275,9 @@ def sizes_of_bertviz(
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.page", description=__doc__.partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--model", default=DEFAULT_MODEL)
     options = parser.parse_args(arguments)
+    link = f"model={options.model}&text="
     sentence = " ".join(LONG.split()[:62])  # 64 tokens with [CLS] and [SEP]
 
     with running_app() as address, sync_playwright() as playwright:
@@ -250,19 +290,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 socket.on(way, lambda frame: frames.append(frame))  # type: ignore[attr-defined]
 
         page.on("websocket", listen)
-        page.goto(f"{address}/?text={sentence}")
+        page.goto(f"{address}/?{link}{sentence}")
         page.wait_for_selector(".st-key-head_map .heatmaplayer .hm", timeout=90_000)
         settled(page)
         took = {"head": changes(page, "head", 12, options.rounds)}
-        page.goto(f"{address}/?text={sentence}")
+        page.goto(f"{address}/?{link}{sentence}")
         page.wait_for_selector(".st-key-head_map .heatmaplayer .hm", timeout=90_000)
         settled(page)
-        took["layer"] = changes(page, "layer", 6, options.rounds)
-        page.goto(address)
+        took["layer"] = changes(page, "layer", load(options.model).n_layers, options.rounds)
+        page.goto(f"{address}/?{link.removesuffix('&text=')}")
         page.wait_for_selector(".st-key-head_map .heatmaplayer .hm", timeout=90_000)
         settled(page)
         took["sentence"] = sentences(page, options.rounds)
         n_frames = frames_while_pointing(page, frames)
+        if options.model != DEFAULT_MODEL:
+            took["model"] = choices(browser, options.model, 3)
         browser.close()
 
     print(f"{describe_machine()}; load {os.getloadavg()[0]:.1f}.\n")
@@ -270,6 +312,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "head": "another head → drawn, N = 64",
         "layer": "another layer → drawn, N = 64",
         "sentence": "new sentence → drawn, N = 24",
+        "model": "the model chosen → loaded and drawn, N = 17",
     }
     rows = []
     for key, each in took.items():
@@ -278,7 +321,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         rows.append([names[key], str(len(each.wall)), f"{wall:.0f}", f"{cpu:.0f}", str(BUDGETS[key]), judgement])
     print(markdown_table(["what", "n", "ms (median, range)", "CPU ms, server + browser", "budget ms", ""], rows))
     print(f"\n- Websocket messages while pointing at tokens and thumbnails: {n_frames}.\n")
-    print(markdown_table(["to the browser, 12 × 12 heads, N = 64", "KB", "beside ours"], sizes()))
+    if options.model == DEFAULT_MODEL:
+        print(markdown_table(["to the browser, 12 × 12 heads, N = 64", "KB", "beside ours"], sizes()))
 
 
 if __name__ == "__main__":
