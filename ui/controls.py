@@ -32,6 +32,7 @@ BASES = {
 FROM_LINK = "link"  # the mask of a link that these choices can't express; session state "mask_link" spells it
 LONGEST_SPELLING = 40  # characters of a mask in a menu
 NUMBER_BOUNDS = {"window": (0, 511, 2), "prefix": (0, 512, 4), "padding": (1, 512, 16)}  # least, most, at first
+LEARNT = "learnt_models"  # session state: id → name of the models that were trained or opened in this session
 SEGMENTS = 16  # more choices than this go on a slider
 
 
@@ -70,6 +71,14 @@ def mask() -> Mask:
     return _choice().mask
 
 
+def take(text: str, model_id: str, mask: Mask) -> None:
+    """Lets the sidebar say these from the next run on. Only from a callback, before its widgets are drawn."""
+    st.session_state["text"], st.session_state["model"] = text, model_id
+    st.session_state["model_by_hand"] = True
+    st.session_state.pop("mask_link", None)
+    _unfold_mask(mask)
+
+
 def layer_head(trace: AttentionTrace) -> tuple[int, int]:
     """The chosen layer and head, as indices from 0. What a smaller model doesn't have becomes its last."""
     first_layer, first_head = examples.examples()[0].heads[DEFAULT_MODEL]
@@ -103,7 +112,7 @@ def _sentence() -> str:
 
 
 def _model() -> str:
-    names = {entry.id: entry.label for entry in entries()}
+    names = {entry.id: entry.label for entry in entries()} | st.session_state.get(LEARNT, {})
     labels = {model_id: _(name) for model_id, name in names.items()}
     if "model" not in st.session_state:
         st.session_state["model"] = links.read("model", lambda text: resolve(text).id, default_id())
