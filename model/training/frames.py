@@ -121,8 +121,8 @@ def look(network: Network, task: Task, held_out: Batch, mask: Tensor | None, ste
 def steps_to_look_at(steps: int) -> tuple[int, ...]:
     """When to measure: always at 0 and at the end; most densely where heads part company.
 
-    For 800 steps every 10th, and every 5th from 40 to 140; in the same proportions for other lengths.
+    For 800 steps every 20th, and every 5th from 40 to 140; in the same proportions for other lengths.
     """
-    every = max(1, steps // 80)
-    dense = range(steps // 20, 7 * steps // 40 + 1, max(1, every // 2))
+    every = max(1, steps // 40)
+    dense = range(steps // 20, 7 * steps // 40 + 1, max(1, every // 4))
     return tuple(sorted({0, steps, *range(0, steps, every), *dense}))
