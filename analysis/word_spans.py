@@ -17,7 +17,7 @@ By: TypeAlias = Literal["tokenizer", "spaces", "segmenter"]
 # Marks of Chinese text stand beside words without a space, and SentencePiece takes them for part of a word.
 _MARKS = "[—“”…\u3001-\u3003\u3008-\u3011\u3014-\u301f\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65]"
 CHINESE = "\0"  # stands for a Chinese character where only the others count; no text that was tokenised holds it
-_OTHERS = re.compile(f"{_MARKS}+|(?:(?!{_MARKS})[^{CHINESE}])+")
+_OTHERS = re.compile(f"({_MARKS})\\1*|(?:(?!{_MARKS})[^{CHINESE}])+")
 
 
 def space_spans(text: str) -> list[Span]:

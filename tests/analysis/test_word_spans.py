@@ -29,7 +29,8 @@ def test_the_persons_of_the_course_sentence_are_words():
 
 def test_mixed_text_is_the_tokenizers_save_for_chinese():
     assert labels("小明帮Python好：95.5%！ goodes, 他") == "小明 帮 Python 好 ： 95.5% ！ goodes, 他"
-    assert labels("他说：“今天……好——”。") == "他说 ：“ 今天 …… 好 ——”。"
+    assert labels("他说：“今天……好——”。") == "他说 ： “ 今天 …… 好 —— ” 。"
+    assert labels("他好。”") == "他 好 。”"  # one piece
     english = encode("goodes god")
     assert word_units(english) == word_units(english, "tokenizer")
 
