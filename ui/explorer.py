@@ -5,7 +5,7 @@ import streamlit as st
 from analysis import READINGS, Reading
 from analysis.words import SEPARATOR, START
 from model import AttentionTrace, HeadworkError
-from ui import components, explorer_maps, explorer_view, remarks
+from ui import chinese_words, components, explorer_maps, explorer_view, remarks
 from ui.explorer_compare import compare_tab
 from ui.explorer_heads import heads_tab
 from ui.explorer_numbers import numbers_tab
@@ -79,7 +79,8 @@ def explore(again: Again) -> None:
         _map(reading, view, style)
     with overview_place:
         _overview(trace, reading, view, style)
-    reading_place.markdown(f":small[{plain(_where_the_rest_goes(trace, reading, view))}]")
+    told = [_where_the_rest_goes(trace, reading, view), *_whose_words(trace, reading, view)]
+    reading_place.markdown(f":small[{plain(' '.join(told))}]")
     with status_place:
         remarks.status(trace, view.name)
     kind = READINGS[view.reading]
@@ -151,6 +152,13 @@ def _on_special(trace: AttentionTrace, view: View) -> str:
     return sentence.format(
         name=view.name, start=on["start_mass"], first=first, separator=on["separator_mass"], last=last
     )
+
+
+def _whose_words(trace: AttentionTrace, reading: Reading, view: View) -> list[str]:
+    """Who parted the words that are shown, and which of them one piece holds."""
+    parted_by = reading.trace.units.parted_by
+    together = chinese_words.standing_together(trace.tokenized) if view.level == "words" and parted_by else ""
+    return [chinese_words.who_parted(parted_by), together]
 
 
 def _and(names: tuple[str, ...]) -> str:

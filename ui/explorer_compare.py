@@ -49,7 +49,11 @@ def compare_tab(trace: AttentionTrace, reading: Reading, view: View, style: Styl
             kind = menu(_("B differs in"), "differs", KINDS, "mask")
         other, other_view, name_a, name_b = _other(kind, trace, view)
     read_b = explorer_maps.reading(other, other_view)
-    found = compare(reading.trace, read_b.trace, (view.layer, view.head), (other_view.layer, other_view.head))
+    try:
+        found = compare(reading.trace, read_b.trace, (view.layer, view.head), (other_view.layer, other_view.head))
+    except HeadworkError:
+        remarks.cautions(other, offers=False)  # a pronoun inside a longer piece may be why the two don't fit
+        raise
     style_b = explorer_maps.style(read_b, other_view)
     shared = replace(style, maximum=max(style.maximum, style_b.maximum))
     a, b, difference = st.columns([4, 4, 5], gap="small")

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Hashable
 from dataclasses import replace
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,8 +24,9 @@ from analysis import (
     rollout,
     value_norms,
 )
+from analysis.word_spans import By
 from model import AttentionTrace
-from ui import loading
+from ui import chinese_words, loading
 from ui.explorer_view import View
 from ui.languages import _
 from viz.overview import Metric
@@ -76,7 +77,7 @@ def units(trace: AttentionTrace, level: str) -> UnitTrace:
     """The raw weights between pieces or words."""
     if level == "pieces":
         return by_pieces(trace)
-    by: Literal["spaces", "tokenizer"] = "spaces" if level == "spaces" else "tokenizer"
+    by = _whose_words(trace, level)
     return kept().get(("units", name_of(trace), level), lambda: by_words(trace, by), _size_of_units)
 
 
@@ -90,12 +91,13 @@ def reading(trace: AttentionTrace, view: View, name: str | None = None) -> Readi
     """The trace as the view (or another of the four readings, by its name) has it."""
     name = name or view.reading
     rescale = view.rescale and name in ("without_special", "norm")
+    by = _whose_words(trace, view.level)
 
     def compute() -> Reading:
         return read(
             trace,
             level="pieces" if view.level == "pieces" else "words",
-            by="spaces" if view.level == "spaces" else "tokenizer",
+            by=by,
             hide_special=name == "without_special",
             rescale=rescale,
             norms=norms(trace) if name == "norm" else None,
@@ -157,6 +159,13 @@ def flow(trace: AttentionTrace, layers: int) -> npt.NDArray[np.float64]:
         lambda: rollout(trace.attention, layers=layers)[-1],
         lambda a: a.nbytes,
     )
+
+
+def _whose_words(trace: AttentionTrace, level: str) -> By:
+    """Who parts the words of a level; the segmenter is loaded first, where it is needed."""
+    if level == "words":
+        chinese_words.get_ready(trace.text)
+    return "spaces" if level == "spaces" else "segmenter"
 
 
 def _size_of_units(of: UnitTrace) -> int:

@@ -6,6 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from analysis import METRICS, NO_HABIT, Habit, csv_bytes, find_habits, metrics_table, provenance
+from analysis.export import level_of
 from model import AttentionTrace
 from ui import explorer_maps
 from ui.explorer_view import View
@@ -29,7 +30,7 @@ def numbers_tab(trace: AttentionTrace, view: View) -> None:
     _table(table, view)
     st.download_button(
         _("Table as CSV"),
-        lambda: csv_bytes(table, provenance(trace, level=view.level)),
+        lambda: csv_bytes(table, provenance(trace, level=level_of(of.units))),
         file_name="headwork-heads.csv",
         mime="text/csv",
         on_click="ignore",

@@ -6,10 +6,10 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from analysis import READINGS, Reading, csv_bytes, npz_bytes, provenance, tidy
-from analysis.export import MOST_ROWS
+from analysis.export import MOST_ROWS, level_of
 from model import AttentionTrace
 from ui import explorer_maps, links
-from ui.explorer_view import LEVELS, View
+from ui.explorer_view import View
 from ui.languages import _, plain
 from viz import fonts
 from viz.export_html import page_html
@@ -26,7 +26,7 @@ def take_tab(trace: AttentionTrace, reading: Reading, view: View, style: Style) 
         st.caption(_("The text is too long for a link, which leaves it out: send it along."))
     st.markdown(f"**{_('Head {name} as it is shown').format(name=view.name)}**")
     of, name = reading.trace, f"headwork-{view.name}"
-    source = _source(trace, view)
+    source = _source(trace, reading, view)
     with st.container(horizontal=True, key="take-head"):
         _button("SVG", lambda: svg_text(_layout(trace, reading, view, style)).encode(), f"{name}.svg", "image/svg+xml")
         _button("PNG", lambda: png_bytes(_layout(trace, reading, view, style)), f"{name}.png", "image/png")
@@ -81,17 +81,17 @@ def _layout(trace: AttentionTrace, reading: Reading, view: View, style: Style) -
         of.allowed,
         of.labels,
         title=_("Head {name}").format(name=view.name),
-        source=_source(trace, view),
+        source=_source(trace, reading, view),
         measure=fonts.width,
         style=style,
         t=_,
     )
 
 
-def _source(trace: AttentionTrace, view: View) -> dict[str, str]:
+def _source(trace: AttentionTrace, reading: Reading, view: View) -> dict[str, str]:
     """What the files say about themselves, in English whatever the language: programs read it."""
     how = READINGS[view.reading].title + (", rows rescaled to 1" if view.rescale else "")
-    return provenance(trace, head=view.name, reading=how, level=LEVELS[view.level].lower())
+    return provenance(trace, head=view.name, reading=how, level=level_of(reading.trace.units))
 
 
 def _link() -> str:

@@ -23,7 +23,8 @@ Level = Literal["pieces", "words", "spaces"]
 LEVELS: dict[str, str] = {"pieces": "Pieces", "words": "Words", "spaces": "Split at spaces"}
 WHAT_WORDS_ARE = (
     "Weight to a word is the sum over its pieces, weight from a word the mean over its pieces. "
-    "Split at spaces takes your own spaces as the borders of words, for Chinese say."
+    "Chinese is parted into words by jieba, or by your own spaces where you part it: one space corrects one border. "
+    "Split at spaces has no borders but your spaces."
 )
 CURVES: dict[str, str] = {"log": "logarithmic", "sqrt": "square root"}
 LARGE_TEXT = 1.4

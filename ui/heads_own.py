@@ -3,12 +3,13 @@
 import streamlit as st
 
 from analysis import parsing
+from analysis.chinese import is_pronoun
 from analysis.corpus import Span
 from analysis.one_sentence import Link, WordMaps, hits_and_misses, offset_of, pointing
 from analysis.parsing import NoParser
 from analysis.records import COREFERENCE, Table
 from model import Mask
-from ui import heads_data, heads_used, loading
+from ui import chinese_words, heads_data, heads_used, loading
 from ui.heads_choices import View, segments
 from ui.heads_words import RELATIONS, guess, head_claim, origin, task_name
 from ui.languages import _, explain, plain
@@ -23,6 +24,8 @@ def own_sentence(view: View, model_id: str, text: str, mask: Mask) -> None:
     """The sidebar's sentence under the sidebar's mask, and one link in it."""
     trace = loading.trace(text, model_id, mask)
     unread(trace)
+    chinese_words.pronouns_without_token(trace)
+    chinese_words.get_ready(trace.text)
     way = segments(_("How to link"), "link", {name: _(title) for name, title in WAYS.items()}, "hand", bare=True)
     if way == "parser":
         found = _parsed(view, trace.text, model_id, mask)
@@ -34,6 +37,9 @@ def own_sentence(view: View, model_id: str, text: str, mask: Mask) -> None:
     st.markdown(plain(_one_link(view, maps, link)))
     st.markdown(plain(_its_record(view, link)))
     from ui.heads_sentence import Shown, draw
+
+    for said in (chinese_words.who_parted(maps.parted_by), chinese_words.shares_piece(maps, link)):
+        st.markdown(f":small[{plain(said)}]")
 
     arrows = hits_and_misses(maps.target[:, view.head[0], view.head[1]], [link])
     drawn = Shown(trace.text, maps, tuple(links), tuple(arrows), ARCS[way])
@@ -78,7 +84,9 @@ def _by_hand(maps: WordMaps) -> tuple[WordMaps, list[Link], Link] | None:
         st.info(_("A link needs two words. Type a longer sentence in the sidebar."))
         return None
     numbers = list(range(n_words))
-    for name, first in (("heads_asking", min(6, n_words - 1)), ("heads_wanted", min(4, n_words - 2))):
+    asked = next((i for i, word in enumerate(maps.words) if i and is_pronoun(word)), 0)  # of Chinese; 0 = there is none
+    at_first = (asked, 0) if asked else (min(6, n_words - 1), min(4, n_words - 2))
+    for name, first in zip(("heads_asking", "heads_wanted"), at_first, strict=True):
         if st.session_state.get(name) not in numbers:
             st.session_state[name] = first
     labels = [f"{word} ({place})" for place, word in enumerate(maps.words, start=1)]

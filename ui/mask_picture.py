@@ -6,6 +6,7 @@ import streamlit as st
 from analysis.masking import cut_and_rescale, hides_only, largest, split_difference, weight_hidden, weight_moved
 from model import AttentionTrace
 from ui import links
+from ui.chinese_words import pronouns_without_token
 from ui.languages import _, plain
 from ui.loading import load_model
 from ui.mask_choice import name
@@ -57,6 +58,7 @@ def honest(first: AttentionTrace, second: AttentionTrace) -> None:
         )
         caution(said.format(mask=", ".join(others), trained=trained, not_what=not_what))
     unread(first)
+    pronouns_without_token(first)
     if first.mask == second.mask:
         st.info(_("Both masks are the same, so nothing changes. Choose another one to compare with."))
 

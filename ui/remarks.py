@@ -8,6 +8,7 @@ import streamlit as st
 from model import AttentionTrace
 from model.tokens import MAX_CHARACTERS
 from model.tracing import LARGEST_ROW_ERROR
+from ui.chinese_words import pronouns_without_token
 from ui.controls import MOST_CHARACTERS
 from ui.languages import _, _n, plain
 from ui.loading import check, load_model
@@ -83,6 +84,7 @@ def cautions(trace: AttentionTrace, *, offers: bool = True) -> None:
     if looks_both_ways and (trace.mask.hides_later_tokens or trace.mask.window_size is not None):
         caution(_("This model was trained without this mask. The maps are what it computes, outside its training."))
     unread(trace, offers=offers)
+    pronouns_without_token(trace, offers=offers)
 
 
 def how_to_read() -> None:

@@ -12,6 +12,7 @@ from model import HeadworkError
 from model.catalogue import ENTRIES, TOY_DEFAULTS
 from ui import heads_card, heads_choices, heads_corpus, heads_labour, heads_own, heads_page, heads_sentence, heads_used
 from ui import heads_words as words
+from ui.chinese_words import PARTERS
 from ui.controls import BASES
 from ui.explorer import TABS
 from ui.explorer_compare import KINDS, MASKS
@@ -29,6 +30,7 @@ SPEAKERS = {
     "HeadworkError": 1,
     "NotDownloaded": 1,
     "NoParser": 1,
+    "NoSegmenter": 1,
 }  # call → how many sentences it takes
 
 
@@ -62,6 +64,7 @@ def sentences():
         *(heads_sentence.SOURCES, words.SHORT, words.CUES, heads_labour.HEADINGS, heads_own.ARCS),
     ):
         yield from ((title, "ui/heads_*.py") for title in titles.values())
+    yield from ((sentence, "ui/chinese_words.py") for sentence in PARTERS.values())
     yield heads_card.CAUTION, "ui/heads_card.py"
     for sentence in (WHAT_WORDS_ARE, BY_MAP_TITLE):
         yield sentence, "ui/explorer_view.py"
