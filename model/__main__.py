@@ -24,8 +24,9 @@ EXIT_OK, EXIT_INPUT, EXIT_MODEL, EXIT_OUTPUT = 0, 2, 3, 4
 
 _EPILOG = """\
 masks   bidirectional, causal, window:K, prefix:K, padding:M, joined with +, for example causal+padding:16
-models  minilm (built in), toy:d_model=32,heads=4,layers=2,seed=0 (untrained), bert-base-uncased, bert-base-chinese, …,
-        a folder written by save_pretrained, or owner/name on the hub (with --download)
+models  minilm (built in, English), e5-small-4bit (built in, Chinese and English), bert-base-uncased, bert-base-chinese,
+        …, toy:d_model=32,heads=4,layers=2,seed=0 (untrained), a folder written by save_pretrained, or owner/name on the
+        hub (with --download)
 exit    0 done; 2 the text, the mask or an option is wrong; 3 the model can't be loaded; 4 the file can't be written
 """
 

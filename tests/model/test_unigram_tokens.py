@@ -1,6 +1,7 @@
 """model.unigram_tokens: the same tokens as the library's own Unigram over the whole vocabulary, in step, quickly."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -139,6 +140,13 @@ def test_any_text_with_tildes_is_tokens_in_step(small, text):
     tokens = told(small[0], text + "～🈻～" + text)
     if not isinstance(tokens, str):
         assert_in_step(tokens)
+
+
+def test_many_threads_share_one_tokenizer(small):
+    texts = [*HARD, "小明把苹果", "the cats", "因为他"] * 10
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(lambda text: small[0].encode(text, limit=60), texts))
+    assert together == [small[0].encode(text, limit=60) for text in texts]
 
 
 # Pieces found by their text
