@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 from torch.nn import functional as F
 
 from analysis.steps import Floats, Record, array, tensor
 from model.attention import AttentionSteps, MultiHeadAttention, attention_entropy
-from model.blocks import Activation
+from model.blocks import Activation, NormPlace
 
 BoxKey = Literal["input", "attention_norm", "attention", "attention_sum", "ffn_norm", "ffn", "ffn_sum"]
-_PRE: tuple[BoxKey, ...] = ("input", "attention_norm", "attention", "attention_sum", "ffn_norm", "ffn", "ffn_sum")
-_POST: tuple[BoxKey, ...] = ("input", "attention", "attention_sum", "attention_norm", "ffn", "ffn_sum", "ffn_norm")
+_FFN_BOXES: tuple[BoxKey, ...] = ("ffn_norm", "ffn", "ffn_sum")
+_ORDERS: dict[NormPlace, tuple[BoxKey, ...]] = {
+    "pre": ("input", "attention_norm", "attention", "attention_sum", "ffn_norm", "ffn", "ffn_sum"),
+    "post": ("input", "attention", "attention_sum", "attention_norm", "ffn", "ffn_sum", "ffn_norm"),
+    "none": ("input", "attention", "attention_sum", "ffn", "ffn_sum"),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +35,7 @@ class Box:
 
 
 def boxes(record: Record) -> tuple[Box, ...]:
-    """The boxes of a block, in the order in which pre-LN or post-LN runs them."""
+    """The boxes that a block has, in the order in which it runs them."""
     steps = record.steps
     pairs = {
         "input": (steps.input, steps.input),
@@ -40,8 +46,16 @@ def boxes(record: Record) -> tuple[Box, ...]:
         "ffn": (steps.ffn_input, steps.ffn.output),
         "ffn_sum": (steps.ffn.output, steps.ffn_sum),
     }
-    order = _PRE if record.block.norm == "pre" else _POST
+    order = [key for key in _ORDERS[record.block.norm] if record.block.d_ff or key not in _FFN_BOXES]
     return tuple(Box(key, *(array(tensor(made)) for made in pairs[key])) for key in order)
+
+
+def skips(record: Record) -> tuple[tuple[BoxKey, BoxKey], ...]:
+    """The residual connections of a block: from which box to which sum x is carried past a sublayer."""
+    around_attention: tuple[BoxKey, BoxKey] = ("input", "attention_sum")
+    if not record.block.d_ff:
+        return (around_attention,)
+    return around_attention, ("attention_norm" if record.block.norm == "post" else "attention_sum", "ffn_sum")
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +152,7 @@ class Movement:
     """How far each token's output moves, largest change of a feature, when one token's input changes. (N,) each."""
 
     attention: Floats
-    ffn: Floats
+    ffn: Floats | None  # None where the block has no FFN
 
 
 @torch.inference_mode()
@@ -146,13 +160,16 @@ def movement(record: Record, token: int) -> Movement:
     """Turns the sign of one token's input and runs attention and the FFN of this block again, each by itself."""
     steps, block = record.steps, record.block
     mask = None if record.allowed.all() else torch.from_numpy(record.allowed)
-    attention_input, ffn_input = tensor(steps.attention_input), tensor(steps.ffn_input)
     sign = torch.ones(1, record.n_tokens, 1)
     sign[:, token] = -1
-    attended = [block.attention(x, mask)[0] for x in (attention_input, sign * attention_input)]
-    passed = [block.ffn(x, steps=None) for x in (ffn_input, sign * ffn_input)]
-    moved = [array((after - before).abs()).max(axis=-1) for before, after in (attended, passed)]
-    return Movement(*moved)
+
+    def moved(sublayer: Callable[[Tensor], Tensor], x: Tensor) -> Floats:
+        return array((sublayer(sign * x) - sublayer(x)).abs()).max(axis=-1)  # type: ignore[no-any-return]
+
+    return Movement(
+        attention=moved(lambda x: block.attention(x, mask)[0], tensor(steps.attention_input)),
+        ffn=moved(block.ffn, tensor(steps.ffn_input)) if block.d_ff else None,
+    )
 
 
 @dataclass(frozen=True, eq=False)

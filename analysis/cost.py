@@ -64,8 +64,12 @@ class Ledger:
         return sum(line.total for line in self.lines if line.part in ("tokens", "positions", "types", "embedding_norm"))
 
     def line(self, part: Part) -> Line:
-        """The line of a part."""
+        """The line of a part that the model has."""
         return next(line for line in self.lines if line.part == part)
+
+    def each(self, part: Part) -> int:
+        """Parameters of one such part; 0 for what the model doesn't have."""
+        return sum(line.each for line in self.lines if line.part == part)
 
 
 @lru_cache(maxsize=64)
@@ -101,16 +105,21 @@ def ledger(config: TransformerConfig, *, pooler: bool = False) -> Ledger:
             counts["attention"],
             layers,
         ),
-        Line(
-            "ffn",
-            f"{gates}·d_model·d_ff" + ffn_bias,
-            f"{gates}·{d}·{f}" + ffn_numbers,
-            gates * d * f + b * ((gates - 1) * f + d),
-            counts["ffn"],
-            layers,
-        ),
-        Line("norms", "2·2·d_model", f"2·2·{d}", 4 * d, counts["norms"], layers),
     ]
+    if f:
+        lines.append(
+            Line(
+                "ffn",
+                f"{gates}·d_model·d_ff" + ffn_bias,
+                f"{gates}·{d}·{f}" + ffn_numbers,
+                gates * d * f + b * ((gates - 1) * f + d),
+                counts["ffn"],
+                layers,
+            )
+        )
+    if config.norm != "none":
+        n = 2 if f else 1  # one for each sublayer
+        lines.append(Line("norms", f"{n}·2·d_model", f"{n}·2·{d}", 2 * n * d, counts["norms"], layers))
     if config.final_norm:
         lines.append(Line("final_norm", "2·d_model", f"2·{d}", 2 * d, counts["final_norm"]))
     if pooler:
@@ -127,12 +136,13 @@ def _module_counts(config: TransformerConfig) -> dict[str, int]:
         pooler = nn.Linear(config.d_model, config.d_model)
     block: TransformerBlock = model.blocks[0]  # type: ignore[assignment]
     embeddings = model.embeddings
+    norms = [child for name, child in block.named_children() if name in ("attention_norm", "ffn_norm")]
     parts: dict[str, nn.Module | None] = {
         "tokens": embeddings.token,
         "embedding_norm": embeddings.norm,
         "attention": block.attention,
-        "ffn": block.ffn,
-        "norms": nn.ModuleList([block.attention_norm, block.ffn_norm]),
+        "ffn": block.ffn if block.d_ff else None,
+        "norms": nn.ModuleList(norms),
         "final_norm": model.final_norm,
         "pooler": pooler,
         "whole": model,
@@ -189,7 +199,7 @@ def counted_flops(config: TransformerConfig, n_tokens: int) -> Flops:
     attention = block.attention
     # Only totals are read: the counter's names of modules mix up when another thread runs a model meanwhile.
     projections = sum(_counted(part, x) for part in (attention.W_q, attention.W_k, attention.W_v, attention.W_o))
-    return Flops(projections, _counted(attention, x) - projections, _counted(block.ffn, x))
+    return Flops(projections, _counted(attention, x) - projections, _counted(block.ffn, x) if block.d_ff else 0)
 
 
 @torch.no_grad()

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from model import learnt
 from model.catalogue import E5, local_folder, minilm_folder, resolve, toy_sizes
 from model.checkpoints import config_from, read_config
 from model.e5 import E5_HUB
@@ -37,6 +38,9 @@ def known_config(model_id: str) -> TransformerConfig:
         return config_from(published()[E5_HUB])
     if entry.source == "built in":
         return config_from(read_config(minilm_folder()))
+    if entry.source == "learnt":
+        data = learnt.recall(entry.id) if entry.folder is None else learnt.read_file(entry.folder)
+        return learnt.about(data).settings.config
     folder = entry.folder or local_folder(entry)
     if folder is not None:
         return config_from(read_config(folder))

@@ -5,7 +5,8 @@ from pathlib import Path
 import streamlit as st
 
 import viz
-from analysis.block_steps import Box, BoxKey
+from analysis.block_steps import Box, BoxKey, boxes, skips
+from analysis.steps import Record
 from ui import links
 from ui.languages import _
 
@@ -26,9 +27,10 @@ _diagram = st.components.v2.component(
 )
 
 
-def block_diagram(boxes: tuple[Box, ...], *, key: str) -> Box:
+def block_diagram(record: Record, *, key: str) -> Box:
     """Draws the block and returns the box that is open."""
-    keys = [box.key for box in boxes]
+    found = boxes(record)
+    keys = [box.key for box in found]
     if OPEN not in st.session_state:
         st.session_state[OPEN] = links.read("box", str, str(FIRST))
     if st.session_state[OPEN] not in keys:
@@ -40,19 +42,14 @@ def block_diagram(boxes: tuple[Box, ...], *, key: str) -> Box:
         if said in keys:
             st.session_state[OPEN] = said
 
-    n_tokens, d_model = boxes[0].after.shape
-    # Each sum adds what stood before its sublayer.
-    skips = [
-        ("input", "attention_sum"),
-        ("attention_sum" if keys[1] == "attention_norm" else "attention_norm", "ffn_sum"),
-    ]
+    n_tokens, d_model = found[0].after.shape
     _diagram(
         key=key,
         data={
             "title": _("A block: choose a box to open it"),
             "residual": _("residual"),
             "selected": chosen,
-            "skips": skips,
+            "skips": skips(record),
             "boxes": [
                 {
                     "key": name,
@@ -66,7 +63,7 @@ def block_diagram(boxes: tuple[Box, ...], *, key: str) -> Box:
         on_box_change=opened,
     )
     links.write("box", chosen, FIRST)
-    return next(box for box in boxes if box.key == chosen)
+    return next(box for box in found if box.key == chosen)
 
 
 NAMES = {

@@ -8,7 +8,8 @@ import streamlit as st
 
 from analysis.known_configs import known_config
 from model import HeadworkError, TransformerConfig
-from model.catalogue import entries
+from model.catalogue import entries, resolve
+from model.learnt import PREFIX
 from ui import controls, links
 from ui.languages import _, explain, plain
 
@@ -30,6 +31,8 @@ class Fields:
     types: int = 2
     swiglu: bool = False
     bias: bool = True
+    norms: bool = True
+    embedding_norm: bool = True
 
 
 FIRST = Fields()
@@ -43,6 +46,8 @@ LABELS = {
     "types": "token types T",
     "swiglu": "SwiGLU",
     "bias": "bias",
+    "norms": "LayerNorm in blocks",
+    "embedding_norm": "LayerNorm of embeddings",
 }
 
 
@@ -62,7 +67,7 @@ def config() -> tuple[TransformerConfig, bool]:
             _("Sizes of"),
             list(presets) + ([OWN] if known == OWN else []),
             key="cost_preset",
-            format_func=lambda name: _("your own sizes") if name == OWN else name,
+            format_func=lambda name: _("your own sizes") if name == OWN else _called(name),
             on_change=_take,
             args=(presets,),
             width=190,
@@ -121,6 +126,8 @@ def _config(sizes: Fields) -> TransformerConfig:
         n_token_types=sizes.types,
         activation="swiglu" if sizes.swiglu else "gelu",
         positions="learned" if sizes.positions else "sinusoidal",
+        norm="post" if sizes.norms else "none",
+        embedding_norm=sizes.embedding_norm,
         bias=sizes.bias,
     )
     about = sizes.layers * (4 * sizes.d_model**2 + 3 * sizes.d_model * sizes.d_ff) + sizes.vocabulary * sizes.d_model
@@ -144,6 +151,8 @@ def _fields(config: TransformerConfig) -> Fields:
         types=config.n_token_types,
         swiglu=config.activation == "swiglu",
         bias=config.bias,
+        norms=config.norm != "none",
+        embedding_norm=config.embedding_norm,
     )
 
 
@@ -161,8 +170,14 @@ def _presets() -> dict[str, Fields]:
     return found
 
 
+def _called(model_id: str) -> str:
+    return resolve(model_id).label if model_id.startswith(PREFIX) else model_id
+
+
 def _take(presets: dict[str, Fields]) -> None:
     sizes = presets.get(st.session_state["cost_preset"])
+    if st.session_state["cost_preset"].startswith(PREFIX):
+        st.session_state["cost_pooler"] = False  # it has none
     for field in fields(Fields) if sizes else ():
         st.session_state[f"cost_{field.name}"] = getattr(sizes, field.name)
 

@@ -39,7 +39,7 @@ PARTS = {
     "embedding_norm": "LayerNorm of the embeddings",
     "attention": "multi-head attention",
     "ffn": "FFN",
-    "norms": "two LayerNorms",
+    "norms": "LayerNorms of a block",
     "final_norm": "last LayerNorm",
     "pooler": "pooler",
 }
@@ -50,8 +50,8 @@ def headline(config: TransformerConfig, pooler: bool) -> Ledger:
     """The five numbers that the page is about."""
     found = ledger(config, pooler=pooler)
     numbers = {
-        _("attention, one block"): found.line("attention").each,
-        _("FFN, one block"): found.line("ffn").each,
+        _("attention, one block"): found.each("attention"),
+        _("FFN, one block"): found.each("ffn"),
         _("one block"): found.block,
         _("embeddings"): found.embeddings,
         _("all parameters"): found.total,

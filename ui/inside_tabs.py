@@ -5,7 +5,6 @@ import streamlit as st
 
 from analysis.block_steps import (
     Box,
-    boxes,
     curve,
     drift,
     movement,
@@ -31,7 +30,7 @@ AROUND = 24  # tokens to each side of the chosen one whose entropies are drawn
 
 def block(record: Record) -> None:
     """The diagram, and the box that is open."""
-    open_box = block_diagram(boxes(record), key="block_diagram")
+    open_box = block_diagram(record, key="block_diagram")
     words, picture = st.columns([5, 7], gap="medium")
     with words:
         st.subheader(_(NAMES[open_box.key]), anchor=False)
@@ -76,7 +75,7 @@ def _opened(record: Record, box: Box, chosen: int) -> None:
         if box.key == "ffn":
             _units(record, chosen)
         moved = movement(record, chosen)
-        values = moved.ffn if box.key == "ffn" else moved.attention
+        values = moved.ffn if moved.ffn is not None and box.key == "ffn" else moved.attention
         title = _("Largest change of each token's output when '{token}' changes").format(token=record.labels[chosen])
         titled(title, bars(values, record.labels, selected=chosen), "box_moved")
         n_moved = int((values > 0).sum())

@@ -87,12 +87,15 @@ def models(model_id: str, version: str) -> AttentionModel:
 
 
 def version(model_id: str) -> str:
-    """Changes with the files of a model in a folder; empty for all others, which don't change under their name."""
+    """Changes with the files of a model on disk; empty for all others, which don't change under their name."""
     folder = resolve(model_id).folder
     if folder is None:
         return ""
     found = []
-    for path in sorted([*folder.glob("*"), *folder.glob("*/*")]):  # sentence-transformers keep weights a level down
+    files = (
+        [folder] if folder.is_file() else [*folder.glob("*"), *folder.glob("*/*")]
+    )  # sentence-transformers: one down
+    for path in sorted(files):
         try:
             about = path.stat()
         except OSError:

@@ -92,7 +92,7 @@ def test_bias_swiglu_and_pooler_move_the_ledger(cost):
         ("heads", 7, "d_model 768 can't be split over 7 heads"),
         ("d_model", 0, "d_model is 0"),
         ("heads", 0, "num_heads is 0"),
-        ("d_ff", 0, "d_ff is 0"),
+        ("d_ff", -1, "d_ff is -1"),
         ("layers", -1, "num_layers is -1"),
         ("layers", 10**9, "num_layers is 1000000000"),
         ("vocabulary", 10**12, "vocab_size is"),
