@@ -24,12 +24,15 @@ def threads() -> int:
 
 
 def trainings() -> int:
-    """Trainings that run at a time, from HEADWORK_TRAININGS; where it is not set one for every two CPUs, at least 1.
+    """Trainings that run at a time, from HEADWORK_TRAININGS; where it is not set one for every two CPUs, from 1 to 4.
+
+    They are threads of one Python: two at once are about as fast as one after the other, so more CPUs don't ask for
+    many more.
 
     Raises:
         HeadworkError: it is set to anything but a whole number from 1 on.
     """
-    return _whole(TRAININGS_VARIABLE, max(1, (os.cpu_count() or 1) // 2))
+    return _whole(TRAININGS_VARIABLE, min(4, max(1, (os.cpu_count() or 1) // 2)))
 
 
 def _whole(variable: str, default: int) -> int:

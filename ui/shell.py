@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas  # noqa: F401  # before any page: plotly stumbles over one that another visitor is still importing
 import streamlit as st
 
-from ui import controls, faults, languages
+from ui import controls, faults, languages, learn_runs
 from ui.languages import _
 
 ROOT = Path(__file__).parent.parent
@@ -30,6 +30,7 @@ def build_pages() -> list[st.Page]:
         st.Page(ROOT / "pages" / "heads.py", title=_("Heads at work")),
         st.Page(ROOT / "pages" / "inside.py", title=_("Inside a block")),
         st.Page(ROOT / "pages" / "cost.py", title=_("Parameters and cost")),
+        st.Page(ROOT / "pages" / "learn.py", title=_("Watch heads learn")),
     ]
 
 
@@ -49,6 +50,8 @@ def run_app() -> None:
         with faults.told():
             with controls_place:
                 controls.sidebar()
+            if page.url_path != "learn":
+                learn_runs.leave()
             page.run()
     finally:
         _routed.reset(token)

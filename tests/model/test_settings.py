@@ -24,7 +24,9 @@ def test_threads_that_make_no_sense_are_named_with_what_would_do(monkeypatch, va
     assert value[:59] in str(told.value) and len(str(told.value)) < 200
 
 
-@pytest.mark.parametrize(("cpus", "value", "n"), [(1, None, 1), (2, "", 1), (8, None, 4), (None, None, 1), (2, "3", 3)])
+@pytest.mark.parametrize(
+    ("cpus", "value", "n"), [(1, None, 1), (2, "", 1), (8, None, 4), (64, None, 4), (None, None, 1), (2, "3", 3)]
+)
 def test_trainings_at_a_time_are_read_or_come_from_the_number_of_cpus(monkeypatch, cpus, value, n):
     monkeypatch.setattr("os.cpu_count", lambda: cpus)
     monkeypatch.delenv("HEADWORK_TRAININGS", raising=False)

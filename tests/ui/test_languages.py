@@ -10,7 +10,21 @@ import pytest
 from analysis import METRICS, NO_HABIT, READINGS, RULES
 from model import HeadworkError
 from model.catalogue import ENTRIES, TOY_DEFAULTS
-from ui import heads_card, heads_choices, heads_corpus, heads_labour, heads_own, heads_page, heads_sentence, heads_used
+from model.tasks import TASKS
+from ui import (
+    heads_card,
+    heads_choices,
+    heads_corpus,
+    heads_labour,
+    heads_own,
+    heads_page,
+    heads_sentence,
+    heads_used,
+    learn_controls,
+    learn_page,
+    learn_take,
+    learn_words,
+)
 from ui import heads_words as words
 from ui.chinese_words import PARTERS
 from ui.controls import BASES
@@ -22,6 +36,7 @@ from ui.languages import NO_WIDTH, catalogue, explain, plain, spoken_names, tran
 from viz.export_layout import PRINTED
 
 ROOT = Path(__file__).parents[2]
+LEARN = {"HOW_TO_READ", "HOW_FAR", "SIDEBAR", "HEADS_HELP", "FFN_HELP", "MASK_HELP", "RATE_HELP", "SEED_HELP"}
 ROOMS = ("ui", "pages", "viz", "analysis", "model")
 SPEAKERS = {
     "_": 1,
@@ -66,6 +81,14 @@ def sentences():
         yield from ((title, "ui/heads_*.py") for title in titles.values())
     yield from ((sentence, "ui/chinese_words.py") for sentence in PARTERS.values())
     yield heads_card.CAUTION, "ui/heads_card.py"
+    for task in TASKS.values():
+        names = (relation.id for relation in task.relations if relation.id.isalpha())
+        yield from ((sentence, "model/tasks") for sentence in (task.title, task.about, task.note, *names))
+    for titles in (learn_controls.MASKS, learn_page.TABS, learn_take.PAGES):
+        yield from ((title, "ui/learn_*.py") for title in titles.values())
+    for name, text in {**vars(learn_controls), **vars(learn_words)}.items():
+        if name in LEARN:
+            yield text, "ui/learn_*.py"
     for sentence in (WHAT_WORDS_ARE, BY_MAP_TITLE):
         yield sentence, "ui/explorer_view.py"
 

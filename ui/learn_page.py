@@ -1,0 +1,166 @@
+"""The page "Watch heads learn" put together: controls, the run that is shown, and tabs with what it taught."""
+
+import streamlit as st
+
+from model import HeadworkError
+from model.training import Settings
+from ui import learn_controls, learn_runs, learn_words
+from ui.faults import fragment
+from ui.languages import _, explain, plain
+from ui.learn_picture import picture
+from ui.learn_runs import Race
+from ui.learn_seeds import seeds_tab
+from ui.learn_tabs import curves_tab, off_tab
+from ui.learn_take import take_tab
+from ui.tabs import open_tab
+
+EVERY = 0.5  # seconds between two looks at a training
+TABS = {
+    "curves": "Curves and entropy",
+    "off": "Switch a head off",
+    "seeds": "Several seeds",
+    "take": "Take it with you",
+}
+# What Streamlit has no setting for: a lower bar above the page, and the bar of progress close to its words.
+STYLE = """<style>
+@media (min-width: 800px) {
+  .stAppHeader { height: 2.25rem; min-height: 2.25rem; }
+  .stMainBlockContainer:has(.st-key-learn-title) { padding-top: 2.25rem; }
+}
+.st-key-learn-title .stHeading h1 { padding: 0; }
+</style>"""
+
+
+def title() -> None:
+    """The page's question, and behind two buttons how to read it and how far it goes."""
+    st.html(STYLE)
+    with st.container(horizontal=True, vertical_alignment="center", key="learn-title"):
+        st.title(_("Do heads split the work by themselves?"))
+        with st.popover(_("How to read this")):
+            st.markdown(_(learn_words.HOW_TO_READ))
+            st.markdown(_(learn_words.SIDEBAR))
+        with st.popover(_("How far this goes")):
+            st.markdown(_(learn_words.HOW_FAR))
+
+
+def show() -> None:
+    """Everything below the title."""
+    settings = learn_controls.settings()
+    race = learn_runs.race()
+    is_busy = race is not None and race.job.is_busy
+    (_live if is_busy else _still)(settings, is_busy)
+    opened, place = open_tab(TABS, state="learn_view", link="view")
+    with place:
+        _tab(opened, settings)
+
+
+def _run(settings: Settings, was_busy: bool) -> None:
+    """Buttons, progress and picture. While something trains, the browser asks for them again and again."""
+    race = learn_runs.race()
+    if race is not None:
+        race.job.seen()
+    is_busy = race is not None and race.job.is_busy
+    with st.container(gap="xsmall"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", key="learn-buttons"):
+            _buttons(settings, race)
+            with st.container(gap=None, key="learn-status"):
+                _status(settings, race)
+        shown = learn_runs.shown(settings)
+        if shown is None:
+            st.info(_("Nothing is trained yet. The first button starts, and you see the heads from step 0 on."))
+        else:
+            picture(shown)
+            st.markdown(f":small[{plain(learn_words.below(shown))}]")
+    if was_busy and not is_busy:
+        st.rerun()  # the training has ended: now the whole page can say what it taught
+
+
+_live = fragment(_run, run_every=EVERY)
+_still = fragment(_run)
+
+
+def _buttons(settings: Settings, race: Race | None) -> None:
+    """One prominent button, which starts, pauses or goes on, and what else can be done with the run."""
+    state = race.job.state if race is not None else "finished"
+    is_busy = race is not None and race.job.is_busy
+    is_same = race is not None and race.settings == settings
+    if race is not None and is_busy:
+        if _button(_("Pause"), "pause", main=True):
+            race.job.rest()
+            st.rerun()
+    elif state != "resting" or not is_same:
+        networks = learn_words.network_names([*learn_runs.beside(settings), settings])
+        if _button(_("Train {networks}").format(networks=_(" and ").join(networks)), "start", main=True):
+            learn_runs.new_race(settings).job.go()
+            st.rerun()
+    if race is not None and state == "resting" and _button(_("Go on"), "go_on", main=is_same):
+        race.job.go()
+        st.rerun()
+    why_no_step = _("Pause first.") if is_busy else _("This run is at its end.") if is_same else None
+    if state == "resting":
+        why_no_step = None
+    if _button(_("Step ahead"), "step", off=why_no_step, help=_("Trains up to the next checkpoint, then rests.")):
+        (race if race is not None and state == "resting" else learn_runs.new_race(settings)).one_checkpoint()
+        st.rerun()
+    off = _("Nothing was trained here yet.") if race is None else None
+    if _button(_("Reset"), "reset", off=off, help=_("Ends this run and lets it go.")):
+        learn_runs.forget_race()
+        st.rerun()
+
+
+def _button(label: str, name: str, *, main: bool = False, off: str | None = None, help: str | None = None) -> bool:
+    """A button of the row; `off` says why it can't be pressed."""
+    return st.button(
+        label, key=f"learn_{name}", type="primary" if main else "secondary", disabled=off is not None, help=off or help
+    )
+
+
+def _status(settings: Settings, race: Race | None) -> None:
+    """What the network must answer, how far the training is, and what the run shown differs in from the controls."""
+    st.markdown(f":small[{plain(_(settings.rule.about))}]")
+    if race is None:
+        return
+    job = race.job
+    if job.state == "running":
+        left = job.seconds_left
+        words = _("Training: {share:.0%}").format(share=job.share)
+        if left is not None:
+            words += " · " + _("about {time} left").format(time=learn_words.seconds(left))
+        st.progress(job.share, text=words)
+    elif job.state == "waiting":
+        st.progress(job.share, text=learn_words.place_in_line(job.ahead))
+    elif job.state == "failed":
+        _failed(job.error)
+    elif job.state == "resting":
+        words = _("Paused at step {step} of {steps}.").format(step=race.main.step_number, steps=race.settings.steps)
+        if job.left_alone:
+            words += " " + _("You were away.")
+        st.markdown(f":small[{plain(words)}]")
+    if settings != race.settings and not job.is_busy:
+        words = _("The run below has other settings than the controls: {run}").format(
+            run=learn_words.about(race.settings)
+        )
+        st.markdown(f":small[:primary[**▲**] {plain(words)}]")
+
+
+def _failed(error: Exception | None) -> None:
+    if isinstance(error, HeadworkError):
+        st.error(explain(error), icon="✋")
+    else:
+        st.error(_("The training stopped because of a fault in the app. The server's log says what."), icon="✋")
+
+
+def _tab(opened: str, settings: Settings) -> None:
+    shown = learn_runs.shown(settings)
+    if opened == "seeds":
+        seeds_tab(settings)
+    elif opened == "take":
+        take_tab(shown)
+    elif shown is None:
+        st.info(_("Train first: this tab shows what was learnt."))
+    elif shown.live:
+        st.info(_("Drawn when the training is paused or at its end."))
+    elif opened == "curves":
+        curves_tab(shown)
+    else:
+        off_tab(shown)

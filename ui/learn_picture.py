@@ -1,0 +1,73 @@
+"""The picture of the page of learning: two networks side by side at any checkpoint, in one browser component."""
+
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+import viz
+from ui.languages import _
+from ui.learn_runs import Shown
+from ui.learn_words import network_names, relation_names
+from viz.learning import PART, Lesson, Network, learning_part, learning_view
+
+FILES = Path(viz.__file__).parent / "components"
+MOST_PARTS = 128  # messages that are kept for everybody, up to 0.2 MB each
+
+
+def _read(*names: str) -> str:
+    return "\n".join((FILES / name).read_text(encoding="utf-8") for name in names)
+
+
+_learning = st.components.v2.component(
+    "headwork.learning",
+    html=_read("learning.html"),
+    css=_read("base.css", "learning.css"),
+    js=_read("wire.js", "learning.js"),
+)
+
+
+def picture(shown: Shown) -> None:
+    """Draws the run; while it is live, what was there stays and what is new is added."""
+    allowed = shown.settings.allowed.allowed(shown.settings.rule.n_tokens).numpy()
+    main = shown.trainings[-1]
+    lesson = Lesson(
+        labels=main.words,
+        relations=relation_names(main.task),
+        arcs=main.example.arcs[0].numpy(),
+        allowed=allowed,
+    )
+    networks = networks_of(shown)
+    with st.container(gap=None, key="learn-picture"):
+        parts = []
+        for number, network in enumerate(networks):
+            made = [_part(shown, number, part, network, allowed) for part in range(network.n_parts)]
+            for part, message in enumerate(made):
+                _learning(key=f"learn-part-{number}-{part}", data=message)
+            parts.append([message["id"] for message in made])
+        view = learning_view(networks, lesson, parts=parts, name=shown.name, live=shown.live, t=_)
+        _learning(key="learn", data=view)
+
+
+def networks_of(shown: Shown) -> list[Network]:
+    """The networks as they are now: a training that goes on meanwhile changes nothing in them."""
+    names = network_names([training.settings for training in shown.trainings])
+    networks = []
+    for training, name in zip(shown.trainings, names, strict=True):
+        frames = list(training.frames)  # a point is added before its frame
+        networks.append(Network(name, frames, list(training.curve)[: len(frames)], training.settings.steps))
+    return networks
+
+
+def _part(shown: Shown, number: int, part: int, network: Network, allowed: Any) -> dict[str, Any]:
+    """A message of checkpoints: kept, unless it will soon hold more."""
+    if shown.live and part == network.n_parts - 1:
+        return learning_part(network, part, allowed)
+    n_here = len(network.frames[part * PART : (part + 1) * PART])
+    made: dict[str, Any] = _kept((shown.name, number, part, n_here), network, allowed)
+    return made
+
+
+@st.cache_resource(max_entries=MOST_PARTS, show_spinner=False)
+def _kept(name: tuple[Any, ...], _network: Network, _allowed: Any) -> dict[str, Any]:
+    return learning_part(_network, name[2], _allowed)

@@ -1,0 +1,224 @@
+"""The trainings of a session: two networks that learn side by side, and several seeds one after the other.
+
+A session holds one of each at a time; they live in its state and go with it. What runs at all is the server's line.
+"""
+
+import gc
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import streamlit as st
+import torch
+from streamlit import runtime
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from model import settings as server
+from model.training import Settings, Training, winners
+from ui.training_jobs import Job, Line
+from viz.learning import owners
+from viz.learning_figures import Run
+
+SLICE = 5  # steps between two looks around; about 15 ms
+SEED_HEADS = (1, 2, 4, 8)
+SEED_LAYERS = (1, 2)
+RACE, TRIAL = "learn_race", "learn_trial"  # session state
+
+
+class Race:
+    """The network of the settings and, if it isn't that one already, the smallest one of its task: on the same data.
+
+    Attributes:
+        settings: of the network whose heads are named.
+        networks: one or two trainings, that network last.
+        job: its place in the line.
+        name: another one for each race.
+    """
+
+    def __init__(self, settings: Settings, *, line: Line, is_here: Callable[[], bool]) -> None:
+        self.settings = settings
+        self.networks = tuple(Training(each) for each in (*beside(settings), settings))
+        self.name = uuid.uuid4().hex
+        self.job = Job(line, self._work(), is_here=is_here)
+
+    @property
+    def main(self) -> Training:
+        """The network whose heads are named."""
+        return self.networks[-1]
+
+    def one_checkpoint(self) -> None:
+        """Trains up to the next checkpoint and rests there."""
+        n_frames = len(self.main.frames)
+        self.job.go(until=lambda: len(self.main.frames) > n_frames)
+
+    def _work(self) -> Iterator[float]:
+        total = sum(training.settings.steps for training in self.networks)
+        while any(not training.done for training in self.networks):
+            for training in self.networks:
+                if not training.done:
+                    training.step(SLICE)
+            yield sum(training.step_number for training in self.networks) / total
+
+
+class Trial:
+    """The same settings with several seeds and numbers of heads; what is finished can be seen while the rest runs.
+
+    Attributes:
+        settings: of the runs, save seed and size.
+        sizes: the networks that are compared, with any seed.
+        runs: those that are finished, each under the place of its size.
+        n_runs: how many there will be.
+        job: its place in the line.
+    """
+
+    def __init__(self, settings: Settings, n_seeds: int, *, line: Line, is_here: Callable[[], bool]) -> None:
+        self.settings = settings
+        self.sizes = sizes(settings)
+        self.runs: list[Run] = []
+        self.n_runs = n_seeds * len(self.sizes)
+        self._n_seeds = n_seeds
+        self.job = Job(line, self._work(), is_here=is_here)
+
+    def _work(self) -> Iterator[float]:
+        for seed in range(self._n_seeds):
+            for size, settings in enumerate(self.sizes):
+                training = Training(replace(settings, seed=seed))
+                while not training.done:
+                    training.step(SLICE)
+                    yield (len(self.runs) + training.step_number / settings.steps) / self.n_runs
+                self.runs.append(_as_run(training, size))
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A run as the page shows it, from this session or shipped with the app.
+
+    Attributes:
+        name: no other run has it.
+        settings: of the network whose heads are named.
+        trainings: one or two; that network last.
+        live: whether more is to come.
+    """
+
+    name: str
+    settings: Settings
+    trainings: Sequence[Training]
+    live: bool
+
+
+def beside(settings: Settings) -> tuple[Settings, ...]:
+    """The network to compare with: fewer heads, or fewer layers where that is what the task is about.
+
+    None where the settings are those of the smaller network already.
+    """
+    small, large = settings.rule.defaults.compare[0], settings.rule.defaults.compare[-1]
+    smaller = settings
+    if small.heads != large.heads:
+        smaller = replace(smaller, heads=small.heads)
+    if small.layers != large.layers:
+        smaller = replace(smaller, layers=small.layers)
+    return () if smaller == settings else (smaller,)
+
+
+def sizes(settings: Settings) -> tuple[Settings, ...]:
+    """The networks to compare over several seeds: every number of heads, or every number of layers."""
+    small, large = settings.rule.defaults.compare[0], settings.rule.defaults.compare[-1]
+    if small.heads == large.heads:
+        return tuple(replace(settings, layers=layers) for layers in SEED_LAYERS)
+    return tuple(replace(settings, heads=heads) for heads in SEED_HEADS)
+
+
+def race() -> Race | None:
+    """This session's race, if there is one."""
+    found: Race | None = st.session_state.get(RACE)
+    return found
+
+
+def trial() -> Trial | None:
+    """This session's several seeds, if they were asked for."""
+    found: Trial | None = st.session_state.get(TRIAL)
+    return found
+
+
+def shown(settings: Settings) -> Shown | None:
+    """The run that the page shows: this session's own, else the one that came with the app for this task."""
+    if (mine := race()) is not None:
+        return Shown(mine.name, mine.settings, mine.networks, mine.job.is_busy)
+    return shipped(settings)
+
+
+def shipped(settings: Settings) -> Shown | None:
+    """The run that came with the app for the task of these settings, if there is one."""
+    return None
+
+
+def new_race(settings: Settings) -> Race:
+    """A race that hasn't begun, in place of the session's last one."""
+    _drop(RACE)
+    made = Race(settings, line=line(), is_here=_session())
+    st.session_state[RACE] = made
+    return made
+
+
+def new_trial(settings: Settings, n_seeds: int) -> Trial:
+    """Several seeds that haven't begun, in place of the session's last ones."""
+    _drop(TRIAL)
+    made = Trial(settings, n_seeds, line=line(), is_here=_session())
+    st.session_state[TRIAL] = made
+    return made
+
+
+def forget_race() -> None:
+    """Ends the race and lets it go."""
+    _drop(RACE)
+
+
+def leave() -> None:
+    """The person went to another page: what trains rests, and its place is free."""
+    for key in (RACE, TRIAL):
+        if (held := st.session_state.get(key)) is not None and held.job.is_busy:
+            held.job.rest(left_alone=True)
+
+
+@st.cache_resource(show_spinner=False)
+def line() -> Line:
+    """The one line of this server.
+
+    Streamlit collects garbage after every run, a third of a second with torch in memory, and this page runs twice a
+    second while it trains. What is there by now stays, so it is taken out of the collection (as in `loading.models`).
+
+    Raises:
+        HeadworkError: HEADWORK_TRAININGS or HEADWORK_THREADS makes no sense.
+    """
+    torch.set_num_threads(server.threads())
+    gc.collect()
+    gc.freeze()
+    return Line(server.trainings())
+
+
+def _drop(key: str) -> None:
+    if (held := st.session_state.pop(key, None)) is not None:
+        held.job.rest()
+
+
+def _session() -> Callable[[], bool]:
+    """Says, in any thread, whether the session that asks now still has its browser."""
+    context = get_script_run_ctx()
+    session_id = context.session_id if context else ""
+
+    def is_here() -> bool:
+        return not runtime.exists() or bool(runtime.get_instance().is_active_session(session_id))
+
+    return is_here
+
+
+def _as_run(training: Training, size: int) -> Run:
+    points = list(training.curve)
+    return Run(
+        size=size,
+        seed=training.settings.seed,
+        accuracy=training.test()[0],
+        steps=[point.step for point in points],
+        curve=[point.accuracy for point in points],
+        is_split=all(owners(training.frames[-1].share)) and winners(training.frames[-1]).all_different,
+    )

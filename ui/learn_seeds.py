@@ -1,0 +1,111 @@
+"""Several seeds at a press: the same settings in several sizes, every run drawn, with mean and spread."""
+
+import numpy as np
+import streamlit as st
+
+from model.training import Settings
+from ui import learn_runs, learn_words
+from ui.faults import fragment
+from ui.languages import _, plain
+from ui.learn_runs import Trial
+from ui.learn_words import network_names
+from ui.remarks import CHART
+from viz.learning_figures import deviation, seed_curves_figure, seeds_figure
+
+EVERY = 1.0  # seconds between two looks at the runs
+NUMBERS = (3, 5, 10)
+
+
+def seeds_tab(settings: Settings) -> None:
+    """The button, the runs so far, and what they say together."""
+    trial = learn_runs.trial()
+    is_busy = trial is not None and trial.job.is_busy
+    (_live if is_busy else _still)(settings, is_busy)
+    if trial is not None and not is_busy and trial.runs:
+        _figures(trial)
+
+
+def _tab(settings: Settings, was_busy: bool) -> None:
+    trial = learn_runs.trial()
+    if trial is not None:
+        trial.job.seen()
+    is_busy = trial is not None and trial.job.is_busy
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        n = int(
+            st.segmented_control(
+                _("Seeds"), NUMBERS, default=NUMBERS[1], required=True, key="learn_n_seeds", disabled=is_busy
+            )
+            or NUMBERS[1]
+        )
+        if trial is not None and is_busy:
+            if st.button(_("Stop"), key="learn_seeds_stop", type="primary", help=_("Finished runs stay.")):
+                trial.job.rest()
+                st.rerun()
+        else:
+            names = network_names(learn_runs.sizes(settings))
+            label = _("Train {networks}: {n} runs").format(networks=", ".join(names), n=n * len(names))
+            if st.button(label, key="learn_seeds_start"):
+                learn_runs.new_trial(settings, n).job.go()
+                st.rerun()
+            if trial is not None and trial.job.state == "resting" and st.button(_("Go on"), key="learn_seeds_go_on"):
+                trial.job.go()
+                st.rerun()
+    if trial is None:
+        st.caption(
+            _(
+                "One run can be luck. This trains the settings above in several sizes, each with several seeds, one "
+                "after the other."
+            )
+        )
+        return
+    if is_busy:
+        _progress(trial)
+    st.markdown(f":small[{plain(learn_words.about_seeds(trial.settings))}]")
+    for line in _table(trial):
+        st.markdown(plain(line))
+    if was_busy and not is_busy:
+        st.rerun()
+
+
+_live = fragment(_tab, run_every=EVERY)
+_still = fragment(_tab)
+
+
+def _progress(trial: Trial) -> None:
+    job = trial.job
+    done = _("{done} of {all} networks trained").format(done=len(trial.runs), all=trial.n_runs)
+    if job.state == "waiting":
+        st.progress(job.share, text=f"{done} · {learn_words.place_in_line(job.ahead)}")
+    else:
+        left = job.seconds_left
+        rest = " · " + _("about {time} left").format(time=learn_words.seconds(left)) if left is not None else ""
+        st.progress(job.share, text=done + rest)
+
+
+def _table(trial: Trial) -> list[str]:
+    """For each size: mean, spread, range, and in how many runs every relation had a head of its own."""
+    lines = []
+    done = list(trial.runs)
+    for size, who in enumerate(network_names(trial.sizes)):
+        runs = [run for run in done if run.size == size]
+        if not runs:
+            continue
+        values = 100 * np.array([run.accuracy for run in runs])
+        said = _(
+            "{who}: {mean:.1f} % ± {spread:.1f} [{low:.1f}, {high:.1f}] right in {n} runs; each relation had a head of "
+            "its own in {split} of {n}."
+        )
+        numbers = {"mean": values.mean(), "spread": deviation(values), "low": values.min(), "high": values.max()}
+        lines.append(said.format(who=who, n=len(runs), split=sum(run.is_split for run in runs), **numbers))
+    return lines
+
+
+def _figures(trial: Trial) -> None:
+    runs, names = list(trial.runs), network_names(trial.sizes)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.plotly_chart(seeds_figure(runs, names, t=_), key="learn_seeds", config=CHART)
+        st.caption(_("A mark is a run, on 1,024 fresh sentences. Beside the marks: mean and standard deviation."))
+    with right:
+        st.plotly_chart(seed_curves_figure(runs, names, t=_), key="learn_seed_curves", config=CHART)
+        st.caption(_("The same runs while they trained."))

@@ -1,0 +1,96 @@
+"""What a run taught, in detail: curves of each relation, entropy of each head, and what one head is needed for."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import streamlit as st
+
+from model.training import SwitchedOff, Training
+from ui.languages import _, plain
+from ui.learn_runs import Shown
+from ui.learn_words import network_names, relation_names
+from ui.remarks import CHART
+from viz.learning import owners
+from viz.learning_figures import Answers, entropy_figure, relations_figure, switched_off_figure
+
+NEEDED = 0.5  # a relation needs a head when at most half of its right answers are left without it
+
+
+def curves_tab(shown: Shown) -> None:
+    """Right answers by relation, and how widely each head looks."""
+    main = shown.trainings[-1]
+    names = network_names([training.settings for training in shown.trainings])
+    answers = [
+        Answers(name, [point.step for point in run.curve], np.array([point.by_relation for point in run.curve]))
+        for name, run in zip(names, shown.trainings, strict=True)
+    ]
+    left, right = st.columns(2, gap="medium")
+    with left:
+        beside = answers[0] if len(answers) > 1 else None
+        figure = relations_figure(answers[-1], beside, relation_names(main.task), t=_)
+        st.plotly_chart(figure, key="learn_relations", config=CHART)
+        st.caption(_("On 128 sentences that are never trained on. Click on a name to hide its line."))
+    with right:
+        n_keys = int(shown.settings.allowed.allowed(main.task.n_tokens).sum(dim=-1).max())
+        figure = entropy_figure([frame.step for frame in main.frames], main.entropy, n_keys, t=_)
+        st.plotly_chart(figure, key="learn_entropy", config=CHART)
+        st.caption(
+            _("0 = all weight on one token. It falls when a head finds its place; a low entropy alone names no role.")
+        )
+
+
+def off_tab(shown: Shown) -> None:
+    """Each head off alone, on sentences that no curve has seen."""
+    main = shown.trainings[-1]
+    found = _switched_off(shown.name, main.step_number, main)
+    relations = relation_names(main.task)
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        figure = switched_off_figure(found.without, found.unharmed, relations, t=_)
+        st.plotly_chart(figure, key="learn_off", config=CHART)
+    with right:
+        for sentence in _says(main, found, relations):
+            st.markdown(plain(sentence))
+        st.caption(
+            _(
+                "A head is off when its slice of the input to W_o is 0; nothing is trained again. Measured on 1,024 "
+                "fresh sentences. A relation needs a head when at most half of its right answers are left without it."
+            )
+        )
+
+
+def _says(main: Training, found: SwitchedOff, relations: Sequence[str]) -> list[str]:
+    """Which relation needs which head, and where a copy steps in."""
+    said = []
+    taken = owners(main.frames[-1].share)
+    for number, relation in enumerate(relations):
+        whole, left = found.unharmed[number], found.without[..., number]  # left: (L, h)
+        if np.isnan(whole):
+            continue
+        is_needed = left <= NEEDED * whole
+        if is_needed.any():
+            sentence = _(
+                "{relation} needs {heads}: without it {rest} of its answers are right, with every head {whole}."
+            )
+        elif len(taken[number]) > 1:
+            sentence = _("{relation}: {heads} do the same, so it needs no single one ({least} of {whole} at least).")
+        else:
+            sentence = _("{relation} needs no single head ({least} of {whole} at least).")
+        values = {
+            "relation": relation,
+            "heads": _names(np.argwhere(is_needed)) or _names(taken[number]),
+            "rest": ", ".join(f"{value:.0%}" for value in left[is_needed]),
+            "least": f"{left.min():.0%}",
+            "whole": f"{whole:.0%}",
+        }
+        said.append(sentence.format(**values))
+    return said
+
+
+def _names(heads: Iterable[Sequence[int]]) -> str:
+    return ", ".join(f"{layer + 1}-{head + 1}" for layer, head in heads)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _switched_off(name: str, step: int, _training: Training) -> SwitchedOff:
+    return _training.switched_off()

@@ -1,0 +1,140 @@
+"""Take it with you: tables, trained weights, and the trained network as a model of this session on other pages."""
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from analysis.export import app_version, csv_bytes
+from analysis.trainings import curves_table, heads_table, source
+from model import HeadworkError, learnt
+from model.training import Training
+from ui import controls
+from ui.languages import _, _n, explain, plain
+from ui.learn_runs import Shown
+from ui.learn_words import network_names
+
+LARGEST_MB = 1  # .streamlit/config.toml, maxUploadSize
+MOST_NAMED = 16  # models of a session in the sidebar's menu; the oldest goes first
+FAILED = "learn_not_taken"  # session state, from the press of a button to the run that follows it
+PAGES = {"attention": "Attention", "masks": "Masks", "inside": "Inside a block"}
+
+
+def take_tab(shown: Shown | None) -> None:
+    """Files of the run, the run on other pages, and a file that comes back."""
+    left, right = st.columns(2, gap="large")
+    with left:
+        if shown is None:
+            st.info(_("Train first: then the run can be taken away."))
+        elif shown.live:
+            st.info(_("Pause or wait for the end: then the run can be taken away."))
+        else:
+            _files(shown)
+    with right:
+        if shown is not None and not shown.live:
+            _elsewhere(shown)
+        _saved()
+
+
+def _files(shown: Shown) -> None:
+    st.markdown(f"**{_('This run as files')}**")
+    runs = shown.trainings
+    about = source(runs[-1]) | {"program": f"headwork {app_version()}"}
+    with st.container(horizontal=True):
+        _download(_("Curves (CSV)"), lambda: csv_bytes(curves_table(runs), about), "curves.csv", "text/csv")
+        _download(_("Heads (CSV)"), lambda: csv_bytes(heads_table(runs), about), "heads.csv", "text/csv")
+    with st.container(horizontal=True):
+        for name, training in zip(network_names([run.settings for run in runs]), runs, strict=True):
+            label = _("Weights, {network} (safetensors)").format(network=name)
+            _download(label, _weights(training), f"{_file_name(training)}.safetensors", "application/octet-stream")
+    st.caption(_("Every file says task, settings and seed. Saved weights open here again, in any Headwork."))
+
+
+def _elsewhere(shown: Shown) -> None:
+    st.markdown(f"**{_('Look at it on another page')}**")
+    names = network_names([run.settings for run in shown.trainings])
+    chosen = 0
+    if len(names) > 1:
+        chosen = st.segmented_control(
+            _("Network"),
+            list(range(len(names))),
+            default=len(names) - 1,
+            required=True,
+            format_func=lambda number: names[number] if number < len(names) else "",
+            key="learn_take_network",
+            label_visibility="collapsed",
+        )
+    _open_buttons("run", _weights(shown.trainings[min(int(chosen or 0), len(names) - 1)]))
+
+
+def _saved() -> None:
+    st.markdown(f"**{_('Open saved weights')}**")
+    file = st.file_uploader(
+        _("Weights saved on this page, up to {size} MB").format(size=LARGEST_MB),
+        type=["safetensors"],
+        key="learn_upload",
+        max_upload_size=LARGEST_MB,
+    )
+    if file is None:
+        return
+    content = file.getvalue()
+    try:
+        learnt.from_bytes(content)
+        found = learnt.about(content)
+    except HeadworkError as error:
+        st.error(f"{plain(file.name)}: {explain(error)}", icon="✋")
+        return
+    st.markdown(
+        plain(
+            _("{name}: {share:.0%} right after {step} steps.").format(
+                name=_label(found), share=found.accuracy, step=found.step
+            )
+        )
+    )
+    _open_buttons("file", lambda: content)
+
+
+def _open_buttons(of: str, make: Callable[[], bytes]) -> None:
+    with st.container(horizontal=True):
+        for page, title in PAGES.items():
+            if st.button(_(title), key=f"learn_open_{of}_{page}", on_click=_take, args=(make,)):
+                if FAILED not in st.session_state:
+                    st.switch_page(f"pages/{page}.py")
+                st.error(explain(st.session_state.pop(FAILED)), icon="✋")
+    st.caption(_("It becomes the model in the sidebar, with a sentence of its task and the mask of its training."))
+
+
+def _take(make: Callable[[], bytes]) -> None:
+    """Remembers the network and lets the sidebar name it."""
+    content = make()
+    found = learnt.about(content)
+    try:
+        model_id = learnt.remember(content)
+    except HeadworkError as error:  # a training that went wrong has weights that are not numbers
+        st.session_state[FAILED] = error
+        return
+    named = st.session_state.get(controls.LEARNT, {}) | {model_id: _label(found)}
+    st.session_state[controls.LEARNT] = dict(list(named.items())[-MOST_NAMED:])
+    controls.take(found.sample, model_id, found.settings.allowed)
+
+
+def _label(found: learnt.Learnt) -> str:
+    """What the sidebar's menu calls it, in the language in which it was made."""
+    settings = found.settings
+    heads = _n("{n} head", "{n} heads", settings.heads).format(n=settings.heads)
+    layers = _n("{n} layer", "{n} layers", settings.layers).format(n=settings.layers)
+    name = _("{task}, {heads}, {layers}, seed {seed} (trained here)")
+    return name.format(task=_(settings.rule.title), heads=heads, layers=layers, seed=settings.seed)
+
+
+def _weights(training: Training) -> Callable[[], bytes]:
+    return lambda: learnt.to_bytes(training)
+
+
+def _file_name(training: Training) -> str:
+    settings = training.settings
+    return f"{settings.task}-{settings.heads}-heads-{settings.layers}-layers-seed-{settings.seed}"
+
+
+def _download(label: str, make: Callable[[], bytes], file_name: str, mime: str) -> None:
+    key = f"learn_take_{file_name.replace('.', '_')}"
+    st.download_button(label, make, file_name=f"headwork-{file_name}", mime=mime, key=key, on_click="ignore")

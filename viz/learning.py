@@ -1,0 +1,208 @@
+"""Heads that learn, as the browser component takes them: every map at every checkpoint, and the curves beside it.
+
+Messages as for the other components: checkpoints, in parts of which only the last one changes while a network learns,
+and the small view of them. The browser goes back and forth through the checkpoints by itself.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from viz.look import ACCENT, COLORSCALE, Translate, untranslated
+from viz.wire import colours, curve, digest, encode, message
+
+OWN = 0.5  # a head that gives a relation's key at least half of its weight is said to have taken the relation
+PART = 16  # checkpoints in a message
+DIGITS = 4  # of shares and accuracies that travel; two are shown
+
+Floats = npt.NDArray[np.floating]
+Bools = npt.NDArray[np.bool_]
+
+
+class Frame(Protocol):
+    """A checkpoint (`model.training.Frame`)."""
+
+    @property
+    def step(self) -> int:
+        """Training steps so far."""
+
+    @property
+    def maps(self) -> Floats:
+        """(L, h, N, N) of the example sentence."""
+
+    @property
+    def share(self) -> Floats:
+        """(L, h, R), the mean weight of a head on the relation's key."""
+
+
+class Point(Protocol):
+    """What a network can do at a checkpoint (`model.training.Point`)."""
+
+    @property
+    def loss(self) -> float:
+        """Cross-entropy in nats."""
+
+    @property
+    def accuracy(self) -> float:
+        """Share of right answers."""
+
+
+@dataclass(frozen=True)
+class Network:
+    """One of the networks that are shown beside each other.
+
+    Attributes:
+        name: as the person calls it: "4 heads".
+        frames: its checkpoints, the first one first; at least one.
+        curve: a point for each of them.
+        steps: of the whole training.
+    """
+
+    name: str
+    frames: Sequence[Frame]
+    curve: Sequence[Point]
+    steps: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(L, h)."""
+        n_layers, n_heads = self.frames[0].share.shape[:2]
+        return n_layers, n_heads
+
+    @property
+    def n_parts(self) -> int:
+        """How many messages its checkpoints take."""
+        return -(-len(self.frames) // PART)
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What all networks share: the sentence whose maps are shown, and what is to be found in it.
+
+    Attributes:
+        labels: the N words.
+        relations: short names of the R relations.
+        arcs: (N, R), the key that the relation leads a query to; below 0 = nowhere.
+        allowed: (N, N), True = the query may attend to the key.
+    """
+
+    labels: Sequence[str]
+    relations: Sequence[str]
+    arcs: npt.NDArray[np.integer]
+    allowed: Bools
+
+
+def learning_part(network: Network, part: int, allowed: Bools) -> dict[str, Any]:
+    """Every head's map at `PART` of the checkpoints, a byte a cell, with the numbers that go with them.
+
+    Args:
+        network: whose checkpoints.
+        part: from 0; the last one may hold fewer.
+        allowed: (N, N); True = the query may attend to the key.
+    """
+    these = slice(part * PART, (part + 1) * PART)
+    frames, points = network.frames[these], network.curve[these]
+    maps = np.stack([frame.maps for frame in frames])  # (F, L, h, N, N)
+    return message(
+        encode(maps, allowed, bits=8),
+        maximum=1.0,
+        steps=[int(frame.step) for frame in frames],
+        share=[_numbers(frame.share) for frame in frames],
+        loss=_numbers(np.array([point.loss for point in points])),
+        accuracy=_numbers(np.array([point.accuracy for point in points])),
+    )
+
+
+def learning_view(
+    networks: Sequence[Network],
+    lesson: Lesson,
+    *,
+    parts: Sequence[Sequence[str]],
+    name: str,
+    live: bool,
+    text_scale: float = 1.0,
+    t: Translate = untranslated,
+) -> dict[str, Any]:
+    """The sentence, what is in it, and the words on screen.
+
+    Args:
+        networks: one or two; the last is the one whose heads are named.
+        lesson: what they share.
+        parts: for each network the ids of its parts (`learning_part(…)["id"]`).
+        name: of the run; another name starts at its end again.
+        live: more is to come, so that the newest checkpoint is shown until somebody goes back.
+        text_scale: 1 = normal text, 1.4 = for the back row.
+        t: translates the component's own words.
+    """
+    return {
+        "part": "view",
+        "name": digest(name),
+        "live": live,
+        "networks": [
+            {"parts": list(ids), "name": network.name, "steps": network.steps, "shape": list(network.shape)}
+            for network, ids in zip(networks, parts, strict=True)
+        ],
+        "labels": list(lesson.labels),
+        "relations": list(lesson.relations),
+        "arcs": np.asarray(lesson.arcs).tolist(),
+        "own": OWN,
+        "accent": ACCENT,
+        "colours": colours(COLORSCALE),
+        "curve": curve("linear"),
+        "text_scale": text_scale,
+        "text": _words(t),
+    }
+
+
+def owners(share: Floats) -> list[list[tuple[int, int]]]:
+    """For each relation the heads (layer, head) that give its key at least half of their weight, the first one most.
+
+    Args:
+        share: (L, h, R).
+    """
+    found = []
+    for relation in range(share.shape[-1]):
+        heads = [(int(a), int(b)) for a, b in np.argwhere(share[..., relation] >= OWN)]
+        found.append(sorted(heads, key=lambda head: -float(share[(*head, relation)])))
+    return found
+
+
+def _numbers(values: Floats) -> Any:
+    """Rounded, in nested lists of the same shape."""
+    return np.asarray(values, dtype=np.float64).round(DIGITS).tolist()
+
+
+def _words(t: Translate) -> dict[str, str]:
+    return {
+        "title": t("Heads while they learn"),
+        "step": t("step {step} of {steps}"),
+        "right": t("{network}: {share} right"),
+        "took": t("{relation} → {head} ({weight})"),
+        "also": t(", also {heads}"),
+        "between": t("; "),
+        "each": t("Each relation has a head of its own."),
+        "none": t("No head gives any relation half of its weight yet."),
+        "none_at_end": t("No head gives any relation half of its weight."),
+        "some": t("Nobody's yet: {relations}."),
+        "some_at_end": t("Nobody's: {relations}."),
+        "several": t("{head} serves several."),
+        "play": t("Play"),
+        "pause": t("Pause"),
+        "scrub": t("Go back through the training"),
+        "accuracy": t("accuracy"),
+        "loss": t("loss"),
+        "quantity": t("What the curves show"),
+        "x_axis": t("training steps, drawn wider at the start"),
+        "share": t("Weight on the relation's key, mean over many sentences"),
+        "head": t("head {name}"),
+        "layer": t("layer {n}"),
+        "corner": t("layer"),
+        "cell": t("query (row) {query} looks at key (column) {key}: {weight}"),
+        "cell_masked": t("query (row) {query} may not look at key (column) {key}"),
+        "point": t("Maps of one sentence. Point at a map for its weights, at a number for where its key lies."),
+        "gold": t("Outlined: the key of {relation} for each query, in every map."),
+        "map": t("{head} at step {step}"),
+    }
