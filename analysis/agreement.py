@@ -61,7 +61,7 @@ class Answers:
     def guessed(self) -> float:
         """How many of the heads would get every question right by tossing coins."""
         n_layers, n_heads = self.weights.shape[:2]
-        return n_layers * n_heads / 2**self.n_asked
+        return float(n_layers * n_heads / 2**self.n_asked)
 
     def verdict(self, head: tuple[int, int]) -> Verdict:
         """What the answers of one head, (layer, head) from 0, look like.

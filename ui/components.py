@@ -52,6 +52,7 @@ def token_strip(
     is_special: Sequence[bool] = (),
     is_padding: Sequence[bool] = (),
     pinned: int | None = None,
+    beside: Sequence[int] = (),
     direction: Direction = "looks_at",
     scale: Curve = "linear",
     maximum: float = 1.0,
@@ -80,6 +81,7 @@ def token_strip(
         is_special: (N,) drawn as special.
         is_padding: (N,) drawn greyed.
         pinned: the token that is shown while none is pointed at.
+        beside: tokens whose heaviest arcs are shown together with those of `pinned`.
         direction: what the pointed token looks at, or what looks at it.
         scale: how colours grow with weights.
         maximum: what the last colour stands for.
@@ -103,6 +105,7 @@ def token_strip(
         is_special=is_special,
         is_padding=is_padding,
         pinned=pinned,
+        beside=beside,
         direction=direction,
         scale=scale,
         tile=tile,

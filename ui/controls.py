@@ -47,8 +47,8 @@ class Choice:
 
 def sidebar() -> None:
     """Draws the shared controls and keeps what they say for `sentence`, `model` and `mask`."""
-    if "text" not in st.session_state and st.session_state.get("lang") == "zh" and not set(st.query_params) - {"lang"}:
-        examples.open_in_chinese()  # a link that says more than the language means the same in every language
+    if "text" not in st.session_state:
+        examples.open_in_chinese()
     st.session_state["choice"] = Choice(_sentence(), _model(), _mask())
 
 
@@ -116,9 +116,10 @@ def _model() -> str:
     labels = {model_id: _(name) for model_id, name in names.items()}
     if "model" not in st.session_state:
         st.session_state["model"] = links.read("model", lambda text: resolve(text).id, default_id())
-        shown = examples.of(st.session_state["text"])
-        comes_with_it = shown is not None and shown.head(st.session_state["model"]) is not None
-        st.session_state["model_by_hand"] = "model" in st.query_params and not comes_with_it
+        said = "model" in st.query_params
+        st.session_state["model_by_hand"] = said and not examples.brings(
+            st.query_params.get("text"), st.session_state["model"]
+        )
         _unfold_toy()
     elif (said := spoken_names(names).get(st.session_state["model"])) is not None:
         st.session_state["model"] = said

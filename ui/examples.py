@@ -102,6 +102,18 @@ def look(text: str) -> str | None:
     return example.look if example else None
 
 
+def beside(text: str) -> tuple[str, ...]:
+    """The tokens shown together with it."""
+    example = of(text)
+    return example.beside if example else ()
+
+
+def brings(text: str | None, model_id: str) -> bool:
+    """Whether `text` is an example that opens in this model."""
+    example = of(text or "")
+    return example is not None and _home(example) == model_id
+
+
 def is_here(model_id: str) -> bool:
     """Whether a model of the examples can be opened: offered by this server, and its package installed."""
     ids = allowed_ids()
@@ -112,9 +124,9 @@ def is_here(model_id: str) -> bool:
 
 
 def menu() -> None:
-    """The menu below the sentence: examples in the language of the page come first."""
-    language = st.session_state.get("lang", "en")
-    ordered = sorted(examples(), key=lambda example: example.language != language)
+    """The menu below the sentence. On a Chinese page Chinese sentences come first."""
+    is_chinese = st.session_state.get("lang") == "zh"
+    ordered = sorted(examples(), key=lambda example: is_chinese and example.language != "zh")
     names = {example.text: (SWAPPED if example.is_swapped else "") + example.text for example in ordered}
     st.selectbox(
         _("Example sentences"),
@@ -144,7 +156,8 @@ def show(chosen: Example) -> None:
     home = _home(chosen)
     st.session_state.pop("example_told", None)
     if home is not None and (model_id != before["model"] or chosen.head(model_id) is None):
-        st.session_state["example_told"] = {"text": chosen.text, "model": model_id, "before": before, "home": home}
+        told = {"text": chosen.text, "model": model_id, "before": before, "home": home, "head": chosen.head(home)}
+        st.session_state["example_told"] = told
 
 
 def swap(agreement: Agreement) -> None:
@@ -154,13 +167,18 @@ def swap(agreement: Agreement) -> None:
 
 
 def open_in_chinese() -> None:
-    """Lets the link say the first Chinese example and its model, for someone who opens the app in Chinese."""
+    """Someone who opens the app in Chinese starts on the first Chinese example and its model: the link then says so.
+
+    Only an address that says nothing but the language opens like this. Any other link means what it says, and by what
+    it leaves out the same in every language: the English sentence and the built-in model.
+    """
     first = next(example for example in examples() if example.language == "zh")
     home = _home(first)
-    if home is not None:
-        layer, head = first.heads[home]
-        st.query_params.update({"text": first.text, "model": home, "layer": str(layer), "head": str(head)})
-        st.rerun()
+    if st.session_state.get("lang") != "zh" or set(st.query_params) - {"lang"} or home is None:
+        return
+    layer, head = first.heads[home]
+    st.query_params.update({"text": first.text, "model": home, "layer": str(layer), "head": str(head)})
+    st.rerun()
 
 
 def told(names: Mapping[str, str]) -> None:
@@ -174,17 +192,17 @@ def told(names: Mapping[str, str]) -> None:
         return
     before, home = said["before"], said["home"]
     if said["model"] != before["model"]:
-        text = _("The example opened in {model}.").format(model=names.get(said["model"], said["model"]))
+        text = _("The example brought this model.")
         way = _("Back to {model}").format(model=names.get(before["model"], before["model"]))
         target = (before["model"], before["head"])
     else:
-        head = of(said["text"]).head(home)  # type: ignore[union-attr]
-        text = _("Your model stayed. The example was found in {model}, head {head}.")
-        text = text.format(model=names.get(home, home), head="{}-{}".format(*head))
-        way = _("Open it there")
-        target = (home, head)
-    st.markdown(f":small[{plain(text)}]")
-    st.button(plain(way), key="example_way", on_click=_go_back, args=target)
+        layer, head = said["head"]
+        text = _("The example was found in another model, head {head}.").format(head=f"{layer}-{head}")
+        way = _("Open it in {model}").format(model=names.get(home, home))
+        target = (home, said["head"])
+    with st.container(gap=None, key="example-told"):
+        st.markdown(f":small[{plain(text)}]")
+        st.button(plain(way), key="example_way", type="tertiary", on_click=_go_back, args=target)
 
 
 def _go_back(model_id: str, head: Head | None) -> None:

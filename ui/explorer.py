@@ -22,6 +22,7 @@ from viz.style import Style
 
 MAP_HEIGHT = 380  # pixels: sentence, maps and controls stand on a laptop's screen without scrolling
 LARGE_MAP_HEIGHT = 500
+LINE = 36
 LOW_GRID = 8  # layers whose small maps are no higher than the large map
 # What Streamlit has no setting for: a lower bar above the page, and labels of layer and head beside their buttons.
 STYLE = """<style>
@@ -33,6 +34,7 @@ STYLE = """<style>
 .st-key-attention-title .stHeading h1 { padding: 0; }
 .st-key-layer-head .stButtonGroup { display: flex; flex-flow: row wrap; align-items: center; gap: 0 0.6rem; }
 .st-key-layer-head .stButtonGroup label { margin: 0; min-height: 0; }
+.st-key-layer-head .stButtonGroup button { min-width: 34px; padding-inline: 0.4rem; }
 </style>"""
 LARGE_STYLE = "<style>.stMain p, .stMain li, .stMain label, .stMain button { font-size: 1.2rem; }</style>"
 TABS = {
@@ -76,7 +78,7 @@ def explore(again: Again) -> None:
     with strip_place:
         strip(trace, reading, view, style)
     with large_place:
-        _map(reading, view, style)
+        _map(reading, view, style, height=map_height(view, trace.n_layers))
     with overview_place:
         _overview(trace, reading, view, style)
     told = [_where_the_rest_goes(trace, reading, view), *_whose_words(trace, reading, view)]
@@ -89,14 +91,14 @@ def explore(again: Again) -> None:
     _tabs(trace, reading, view, style)
 
 
-def _map(reading: Reading, view: View, style: Style) -> None:
+def _map(reading: Reading, view: View, style: Style, *, height: int) -> None:
     of = reading.trace
     figure = head_heatmap(
         of.attention[view.layer, view.head],
         of.allowed,
         of.labels,
         title=_("Head {name}").format(name=view.name),
-        height=map_height(view),
+        height=height,
         style=style,
         t=_,
     )
@@ -120,9 +122,11 @@ def _overview(trace: AttentionTrace, reading: Reading, view: View, style: Style)
     )
 
 
-def map_height(view: View) -> int:
-    """Of the large map, in pixels."""
-    return LARGE_MAP_HEIGHT if view.text_scale > 1 else MAP_HEIGHT
+def map_height(view: View, n_layers: int) -> int:
+    """Of the large map, in pixels; with layer and head under it, as in `explore`, they take a line more."""
+    if view.text_scale > 1:
+        return LARGE_MAP_HEIGHT
+    return MAP_HEIGHT if n_layers <= LOW_GRID else MAP_HEIGHT - LINE
 
 
 def _alt(view: View) -> str:

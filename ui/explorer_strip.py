@@ -22,6 +22,8 @@ def strip(
     What is pointed at in the sentence is marked in those maps, and the other way round.
     """
     of, labels = reading.trace, reading.trace.labels  # what is called when the strip changes is kept by the session
+    look, others = examples.look(trace.text), examples.beside(trace.text)
+    pinned, looked = explorer_view.pinned(labels, look), explorer_view.token_of(labels, look)
     components.token_strip(
         of.attention[view.layer],
         of.allowed,
@@ -32,7 +34,8 @@ def strip(
         source=explorer_maps.source(trace, view),
         is_special=list(of.is_special),
         is_padding=list(of.units.of_kind("padding")),
-        pinned=explorer_view.pinned(of.labels, examples.look(trace.text)),
+        pinned=pinned,
+        beside=explorer_view.tokens_of(labels, others) if pinned is not None and pinned == looked else (),
         direction=explorer_view.direction(),
         scale=style.curve,
         maximum=style.maximum,

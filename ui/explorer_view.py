@@ -190,6 +190,11 @@ def token_of(labels: Sequence[str], word: str | None) -> int | None:
     return next((i for i, label in enumerate(labels) if label.lstrip(SPACE) == word), None)
 
 
+def tokens_of(labels: Sequence[str], words: Sequence[str]) -> tuple[int, ...]:
+    """The first token of each word, where there is one."""
+    return tuple(index for word in words if (index := token_of(labels, word)) is not None)
+
+
 def _spell_pin(index: int | None) -> str:
     return NOTHING if index is None else str(index + 1)
 

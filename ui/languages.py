@@ -2,7 +2,7 @@
 
 A page has a file of its own there, and so do the frame and the model's errors (frame.po). The catalogue is read from
 the .po files themselves, so that there is no compiled file to forget. The language is what the switch in the sidebar
-says, and lives in the link (`lang=zh`).
+says, at first what the link says (`lang=zh`), else the browser's.
 """
 
 import re
@@ -74,8 +74,8 @@ def plain(text: str) -> str:
 def switch() -> None:
     """The language switch. Draw it before anything that speaks, the names of the pages too."""
     if "first_language" not in st.session_state:
-        asked = st.query_params.get("lang", "en")
-        st.session_state["first_language"] = asked if asked in LANGUAGES else "en"
+        asked = st.query_params.get("lang", "")
+        st.session_state["first_language"] = asked if asked in LANGUAGES else of_browser()
     st.segmented_control(
         "Language · 语言",
         list(LANGUAGES),
@@ -87,6 +87,11 @@ def switch() -> None:
     )
 
 
+def of_browser() -> str:
+    """The language that the browser asks for, if the app speaks it."""
+    return "zh" if (st.context.locale or "").lower().startswith("zh") else "en"
+
+
 def keep() -> None:
     """Lets the link say which language it is. Only after `st.navigation`: that clears what a page has not written."""
-    links.write("lang", st.session_state["lang"], "en")
+    links.write("lang", st.session_state["lang"], "en" if of_browser() == "en" else "")

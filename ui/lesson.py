@@ -68,9 +68,7 @@ def _heads(example: examples.Example, model_id: str, chosen: Head) -> list[Head]
 
 def _way(head: Head) -> None:
     name = f"{head[0] + 1}-{head[1] + 1}"
-    st.button(
-        _("Look at {head}").format(head=name), key=f"lesson_{name}", on_click=explorer_view.go_to, args=head
-    )
+    st.button(_("Look at {head}").format(head=name), key=f"lesson_{name}", on_click=explorer_view.go_to, args=head)
 
 
 def _said(answers: Answers, head: Head) -> str:
@@ -78,7 +76,7 @@ def _said(answers: Answers, head: Head) -> str:
     values = {"head": f"{head[0] + 1}-{head[1] + 1}", "n": answers.n_asked, "k": int(answers.n_right()[head])}
     verdict = answers.verdict(head)
     if verdict == "all":
-        return _("{head} gives each pronoun's weight to the noun of its gender, in either order.").format(**values)
+        return _("{head}: each pronoun gives more to the noun of its gender, in either order.").format(**values)
     if verdict == "one noun":
         hits = answers.hits[head][0]
         right = next(q for q, is_hit in zip(answers.questions, hits, strict=True) if is_hit)

@@ -8,8 +8,8 @@ from model.fast_tokens import is_han
 from ui.downloads import megabytes
 from ui.languages import _, _n, plain
 
-# From this share of the text on, its map is mostly about nothing. Of 200 Chinese sentences (UD GSDSimp dev) all-MiniLM
-# has between 25 % and 88 % of the pieces as [UNK], half of them 62 % or more; of 869 English ones (EWT and GUM dev) 0 %.
+# From this share of a text's pieces on, the map is about nothing. In 200 Chinese sentences (UD GSDSimp dev) all-MiniLM
+# can't read 25 % to 88 % of the pieces, median 62 %; in 869 English ones (EWT, GUM dev) 0 %. tests/ui/test_unread.py
 UNREADABLE = 0.25
 LATIN = 0x24F  # the last code point of Latin Extended-B
 

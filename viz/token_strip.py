@@ -64,6 +64,7 @@ def strip_view(
     is_special: Sequence[bool] = (),
     is_padding: Sequence[bool] = (),
     pinned: int | None = None,
+    beside: Sequence[int] = (),
     direction: Direction = "looks_at",
     scale: Curve = "linear",
     tile: int = 64,
@@ -82,6 +83,7 @@ def strip_view(
         is_special: (N,) drawn as special; nothing = none.
         is_padding: (N,) drawn greyed; nothing = none.
         pinned: index of the token that is shown while none is pointed at.
+        beside: tokens whose heaviest arcs are shown together with those of `pinned`, to be compared.
         direction: what the pointed token looks at, or what looks at it.
         scale: how colours grow with weights.
         tile: least width in pixels of the small map of each head; 0 = numbers only.
@@ -107,6 +109,7 @@ def strip_view(
         "layer": layer,
         "heads": [int(head) for head in heads],
         "pinned": pinned if pinned is not None and 0 <= pinned < len(labels) else None,
+        "beside": [int(index) for index in beside],
         "direction": direction,
         "palette": list(HEAD_COLOURS),
         "accent": ACCENT,
@@ -139,6 +142,7 @@ def _words(t: Translate, sentence: bool) -> dict[str, str]:
         "looked_at_by": t("what looks at it"),
         "says_looks_at": t("{heads}: “{token}” (query) looks at {list}"),
         "says_looked_at_by": t("{heads}: “{token}” (key) is looked at by {list}"),
+        "says_beside": t("“{token}” looks at {list}"),
         "says_nothing": t("{heads}: “{token}” (query) may look at nothing"),
         "says_nobody": t("{heads}: nothing may look at “{token}” (key)"),
         "says_little": t("nothing by 0.01 or more"),

@@ -165,6 +165,11 @@ def test_a_pin_that_is_no_token_is_dropped():
     assert pinned == [0, 1, None, None, None]
 
 
+def test_tokens_beside_the_pinned_one_travel_with_it():
+    assert strip_view(["a", "b", "c"], maps="x", layer=0, heads=[], pinned=0, beside=(2,))["beside"] == [2]
+    assert strip_view(["a"], maps="x", layer=0, heads=[])["beside"] == []
+
+
 def test_long_sentences_travel_in_one_byte_a_weight(minilm):
     trace = traced(minilm, 511)
     sent = strip_maps(trace.attention[3], trace.allowed)

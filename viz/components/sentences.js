@@ -2,6 +2,7 @@
 
 const LEAST = 0.005; // with two decimals, less says nothing
 const LISTED = 4; // tokens named in the sentence beside the switch
+const LISTED_BESIDE = 2; // of each of several tokens
 
 // Right-to-left tokens would turn the numbers beside them round.
 const isolate = (token) => `\u2068${token}\u2069`;
@@ -24,7 +25,7 @@ function captions(strip, { cell, row }) {
   });
 }
 
-function sentence(strip, { cell, heads, looks, source, weights }) {
+function sentence(strip, { cell, heads, looks, source, beside, weights }) {
   const { text, layer, tokens } = strip.data;
   if (source === null) return text.hint;
   const label = (i) => isolate(tokens.labels[i]);
@@ -39,8 +40,14 @@ function sentence(strip, { cell, heads, looks, source, weights }) {
   }
   if (weights.every((row) => row.every(Number.isNaN))) return fill(looks ? text.says_nothing : text.says_nobody, said);
   const isOne = heads.length === 1;
-  const parts = weights.flatMap((row, k) =>
-    ranked(row, isOne ? LISTED : 1).map(({ weight, i }) => `${isOne ? "" : `${names[k]} `}${label(i)} ${shown(weight)}`),
-  );
-  return fill(looks ? text.says_looks_at : text.says_looked_at_by, { ...said, list: parts.join(" · ") || text.says_little });
+  const most = isOne ? (beside.length ? LISTED_BESIDE : LISTED) : 1;
+  const list = (rows) => {
+    const parts = rows.flatMap((row, k) =>
+      ranked(row, most).map(({ weight, i }) => `${isOne ? "" : `${names[k]} `}${label(i)} ${shown(weight)}`),
+    );
+    return parts.join(" · ") || text.says_little;
+  };
+  const first = fill(looks ? text.says_looks_at : text.says_looked_at_by, { ...said, list: list(weights) });
+  const others = beside.map((i) => fill(text.says_beside, { token: label(i), list: list(strip.rows(heads, i)) }));
+  return [first, ...others].join(" | ");
 }

@@ -3,6 +3,7 @@
 // alone; strips of the same maps on a page point together.
 
 const LEAST_ARC = 0.02; // smaller weights are told by their numbers alone
+const LEAST_BESIDE = 0.1; // of a token shown beside another: its heaviest arcs to words, dashed as its own outline is
 
 const strips = new Map(); // parentElement -> Strip
 
@@ -240,7 +241,14 @@ class Strip {
     const pair = (other) => (looks ? [source, other] : [other, source]);
     const row = (head) => this.data.tokens.labels.map((_, i) => this.weight(head, ...pair(i)));
     const heads = cell ? [cell.head] : this.heads;
-    return { cell, heads, looks, source, pair, row, weights: source === null ? [] : heads.map(row) };
+    const isWanted = looks && !cell && source !== null && source === this.data.pinned;
+    const beside = isWanted ? this.data.beside : [];
+    return { cell, heads, looks, source, pair, row, beside, weights: source === null ? [] : heads.map(row) };
+  }
+
+  // What a token looks at, head by head.
+  rows(heads, query) {
+    return heads.map((head) => this.data.tokens.labels.map((_, key) => this.weight(head, query, key)));
   }
 
   paint() {
@@ -264,12 +272,13 @@ class Strip {
     this.live.textContent = sentence(this, this.now());
   }
 
-  paintTokens({ cell, heads, looks, source, weights }) {
+  paintTokens({ cell, heads, looks, source, beside, weights }) {
     const other = cell ? (looks ? cell.key : cell.query) : null;
     this.buttons.forEach((button, i) => {
       const here = weights.map((row) => row[i]);
       const isMasked = here.length > 0 && here.every(Number.isNaN);
-      const flags = { masked: isMasked, source: i === source, other: i === other, pinned: i === this.pinned };
+      const isOther = i === other || beside.includes(i);
+      const flags = { masked: isMasked, source: i === source, other: isOther, pinned: i === this.pinned };
       const best = isMasked || !here.length ? -1 : here.indexOf(Math.max(...here));
       const number = best >= 0 && here[best] >= LEAST ? shown(here[best]) : "";
       const shades = best < 0 ? [] : here.map((weight) => this.shade(weight));
@@ -305,15 +314,26 @@ class Strip {
     place.append(name);
   }
 
-  paintArcs({ cell, heads, pair, weights }) {
+  paintArcs({ cell, heads, pair, beside, weights }) {
+    const isCell = (query, key) => query === cell.query && key === cell.key;
+    const shown = (weight, query, key) => (cell ? weight >= 0 && isCell(query, key) : weight >= LEAST_ARC); // NaN is not
+    const arcs = this.arcs(heads, weights, pair, shown);
+    const heavy = (weight, query, key) => weight >= LEAST_BESIDE && !this.data.tokens.special[key];
+    for (const query of beside) {
+      const found = this.arcs(heads, this.rows(heads, query), (key) => [query, key], heavy);
+      arcs.push(...found.map((arc) => ({ ...arc, dashed: true })));
+    }
+    drawArcs(this.svg, this.boxes, arcs, this.isOneLine);
+  }
+
+  // pair: other token -> [query, key]; isShown: (weight, query, key) -> whether the arc is drawn.
+  arcs(heads, weights, pair, isShown) {
     const spread = heads.length > 1 ? Math.min(4, 26 / heads.length) : 0;
-    const arcs = heads.flatMap((head, k) =>
-      (weights[k] ?? []).map((weight, i) => ({ weight, i })).filter(({ weight, i }) => {
-        if (cell) return weight >= 0 && pair(i)[0] === cell.query && pair(i)[1] === cell.key;
-        return weight >= LEAST_ARC; // NaN, a masked key, is not
-      }).map(({ weight, i }) => {
-        const [query, key] = pair(i);
-        return {
+    return heads.flatMap((head, k) =>
+      (weights[k] ?? [])
+        .map((weight, i) => ({ weight, query: pair(i)[0], key: pair(i)[1] }))
+        .filter(({ weight, query, key }) => isShown(weight, query, key))
+        .map(({ weight, query, key }) => ({
           query,
           key,
           head: head === MEAN ? MEAN : head + 1,
@@ -321,9 +341,7 @@ class Strip {
           colour: css(this.colour(head)),
           shift: spread * (k - (heads.length - 1) / 2),
           dashed: head !== MEAN && head >= this.palette.length,
-        };
-      }),
+        })),
     );
-    drawArcs(this.svg, this.boxes, arcs, this.isOneLine);
   }
 }
