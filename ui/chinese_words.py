@@ -72,8 +72,9 @@ def pronouns_without_token(trace: AttentionTrace, *, offers: bool = True) -> Non
         offers: False for a trace that isn't of the sidebar's sentence: one click couldn't mend it.
     """
     tokens = trace.tokenized
-    if not may_hold_pronouns(tokens):
-        return
+    entry = load_model(trace.model_id).entry
+    if not may_hold_pronouns(tokens) or (entry is not None and entry.source == "learnt"):
+        return  # the words of a task are the task's own: they can't be parted
     try:
         get_ready(tokens.text)
         found = shared_pronouns(tokens)

@@ -147,6 +147,8 @@ def _removed(reading: Reading, view: View) -> str:
 
 
 def _on_special(trace: AttentionTrace, view: View) -> str:
+    if not any(trace.tokenized.is_special):
+        return ""
     on = explorer_maps.masses(trace, view)
     if on["special_mass"] != on["special_mass"]:  # NaN: no row could choose
         return ""
