@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from analysis.chinese import PRONOUN_LETTERS, has_chinese, is_pronoun
-from analysis.word_spans import Span, deal_out, segmenter_spans
+from analysis.word_spans import Span, deal_out, in_common, segmenter_spans
 from analysis.words import is_punctuation
 from model import Tokens
 
-MOST_PARTED = 16  # pronouns that one call parts: each needs some runs of the tokenizer
 PARTS = ((" ", ""), ("", " "), (" ", " "), ("，", ""), ("，", "，"))  # what may be put before and after a word
 
 
@@ -43,14 +44,16 @@ def shared_pieces(tokens: Tokens, spans: Sequence[Span] | None = None) -> tuple[
     spans = segmenter_spans(tokens)[0] if spans is None else spans
     ids = deal_out(tokens, spans)
     with_unit = set(ids)
+    touches = in_common(tokens, spans) > 0  # (N, words)
     found = []
-    for piece, (start, end) in enumerate(tokens.spans):
-        owner = ids[piece]
-        if owner is None:
-            continue
-        held = [word for word, (first, last) in enumerate(spans) if first < end and start < last]
-        held = [word for word in held if not is_punctuation(tokens.text[slice(*spans[word])])]
-        if len(held) > 1:
+    for piece in np.flatnonzero(touches.sum(axis=1) > 1).tolist():
+        owner, (start, end) = ids[piece], tokens.spans[piece]
+        held = [
+            word
+            for word in np.flatnonzero(touches[piece]).tolist()
+            if not is_punctuation(tokens.text[slice(*spans[word])])
+        ]
+        if owner is not None and len(held) > 1:
             found.append(
                 SharedPiece(
                     piece=piece,
@@ -101,25 +104,41 @@ def part_from_others(encode: Callable[[str], Tokens], text: str, word: Span) -> 
     Returns:
         The new text; None if nothing that was tried helps.
     """
-    start, end = word
-    for before, after in PARTS:
-        changed = text[:start] + before + text[start:end] + after + text[end:]
-        first = start + len(before)
-        if _stands_alone(encode(changed), (first, first + end - start)):
-            return changed
-    return None
+    marks = _marks_that_part(encode, text, word)
+    return None if marks is None else _put_beside(text, word, marks)
 
 
 def part_pronouns(encode: Callable[[str], Tokens], text: str) -> str:
-    """The text with a space or a comma beside every pronoun that a longer piece holds, where that helps."""
-    for _pass in range(MOST_PARTED):
-        tokens = encode(text)
-        words = [word for shared in shared_pronouns(tokens) for word in pronouns_of(tokens, shared)]
-        parted = next((new for word in words if (new := part_from_others(encode, tokens.text, word))), None)
-        if parted is None:
-            break
-        text = parted
+    """The text with a space or a comma beside every pronoun that a longer piece holds, where that helps.
+
+    What helps one 他 in 因为他 is taken to help the others.
+    """
+    tokens = encode(text)
+    text, known, changes = tokens.text, {}, []
+    for shared in shared_pronouns(tokens):
+        for word in pronouns_of(tokens, shared):
+            name = (shared.text, text[slice(*word)])
+            if name not in known:
+                known[name] = _marks_that_part(encode, text, word)
+            changes.append((word, known[name]))
+    for word, marks in sorted(changes, key=lambda change: change[0], reverse=True):
+        text = text if marks is None else _put_beside(text, word, marks)
     return text
+
+
+def _marks_that_part(encode: Callable[[str], Tokens], text: str, word: Span) -> tuple[str, str] | None:
+    """The first of `PARTS` that gives a word pieces of its own."""
+    start, end = word
+    for before, after in PARTS:
+        first = start + len(before)
+        if _stands_alone(encode(_put_beside(text, word, (before, after))), (first, first + end - start)):
+            return before, after
+    return None
+
+
+def _put_beside(text: str, word: Span, marks: tuple[str, str]) -> str:
+    start, end = word
+    return text[:start] + marks[0] + text[start:end] + marks[1] + text[end:]
 
 
 def _stands_alone(tokens: Tokens, word: Span) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from analysis import chinese
 from model import HeadworkError, Tokens
@@ -44,13 +45,15 @@ def segmenter_spans(tokens: Tokens) -> tuple[list[Span], tuple[str, ...]]:
     Raises:
         NoSegmenter: there is Chinese and rjieba is not installed.
     """
-    parting = chinese.part(tokens.text)
+    read = tokens.text[: max((end for _start, end in tokens.spans), default=0)]  # a long text was cut
+    parting = chinese.part(read)
     if not parting.words:
         return tokenizer_spans(tokens), ()
-    rest = list(tokens.text)
+    characters = list(read)
     for start, end in parting.words:
-        rest[start:end] = CHINESE * (end - start)
-    others = [part for span in tokenizer_spans(tokens) for part in _outside("".join(rest), span)]
+        characters[start:end] = CHINESE * (end - start)
+    rest = "".join(characters)
+    others = [part for span in tokenizer_spans(tokens) for part in _outside(rest, span)]
     return sorted({*parting.words, *others}), parting.by
 
 
@@ -66,17 +69,22 @@ def deal_out(tokens: Tokens, spans: Sequence[Span]) -> tuple[int | None, ...]:
     for start, end in spans:
         if not 0 <= start <= end:
             raise HeadworkError("A word can't reach from character {start} to {end}.", start=start, end=end)
-    edges = np.array(spans, dtype=int).reshape(-1, 2)
-    ids: list[int | None] = []
-    for (start, end), special in zip(tokens.spans, tokens.is_special, strict=True):
-        shared = np.minimum(edges[:, 1], end) - np.maximum(edges[:, 0], start)  # characters in common
-        best = int(shared.argmax()) if shared.size and not special else -1
-        ids.append(best if best >= 0 and shared[best] > 0 else None)
+    shared = in_common(tokens, spans)  # (N, words)
+    shared[list(tokens.is_special)] = 0
+    best = shared.argmax(axis=1) if len(spans) else np.zeros(len(tokens), dtype=int)
+    ids = [int(word) if len(spans) and shared[piece, word] > 0 else None for piece, word in enumerate(best)]
     for i in range(len(ids) - 2, -1, -1):
         word, is_blank = tokens.word_ids[i], not tokens.text[slice(*tokens.spans[i])].strip()
         if ids[i] is None and is_blank and word is not None and tokens.word_ids[i + 1] == word:
             ids[i] = ids[i + 1]
     return tuple(ids)
+
+
+def in_common(tokens: Tokens, spans: Sequence[Span]) -> NDArray[np.int32]:
+    """(N, words), how many characters each piece shares with each word."""
+    pieces, words = (np.array(each, dtype=np.int32).reshape(-1, 2) for each in (tokens.spans, spans))
+    ends, starts = np.minimum(pieces[:, None, 1], words[:, 1]), np.maximum(pieces[:, None, 0], words[:, 0])
+    return np.asarray(np.maximum(ends - starts, 0))
 
 
 def _outside(rest: str, span: Span) -> list[Span]:

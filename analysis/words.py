@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.chinese import SPACES
-from analysis.word_spans import By, Span, deal_out, segmenter_spans, space_spans
+from analysis.word_spans import By, Span, deal_out, in_common, segmenter_spans, space_spans
 from model import AttentionTrace, HeadworkError, Tokens
 from model.tokens import visible
 
@@ -270,14 +270,14 @@ def _kind(tokens: Tokens, pieces: Sequence[int]) -> Kind:
 
 def _with_words_left_out(tokens: Tokens, spans: Sequence[Span], ids: Sequence[int | None]) -> list[Span]:
     """The spans, each widened to the words that have no piece but one of its own."""
-    shown, with_unit = list(spans), set(ids)
-    for word, (start, end) in enumerate(spans):
-        if word in with_unit:
-            continue
-        for owner, (first, last) in zip(ids, tokens.spans, strict=True):
-            if owner is not None and first < end and start < last:
-                shown[owner] = (min(shown[owner][0], start), max(shown[owner][1], end))
-                break
+    shown, touches = list(spans), in_common(tokens, spans) > 0
+    for word in set(range(len(spans))).difference(each for each in ids if each is not None):
+        owner = next(
+            (ids[piece] for piece in np.flatnonzero(touches[:, word]).tolist() if ids[piece] is not None), None
+        )
+        if owner is not None:
+            (first, last), (start, end) = shown[owner], spans[word]
+            shown[owner] = min(first, start), max(last, end)
     return shown
 
 
