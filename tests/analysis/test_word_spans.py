@@ -5,11 +5,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.shared_pieces import part_from_others, pronouns_of, shared_pieces
+from analysis.shared_pieces import (
+    part_from_others,
+    part_pronouns,
+    pronouns_of,
+    shared_pieces,
+    shared_pronouns,
+)
 from analysis.word_spans import segmenter_spans
 from analysis.words import by_words, word_units
 from model import HeadworkError, load
-from tests.analysis.chinese_pieces import LETTERS, encode
+from tests.analysis.chinese_pieces import LETTERS, encode, tokenizer
 from tests.analysis.made import random_maps, trace_of
 
 TEXT = "小明把苹果递给了小红，因为她帮过他。"
@@ -57,6 +63,17 @@ def test_words_of_the_models_here():
         tokens = load(name).tokenizer.encode(TEXT, limit=512)
         found = [label for label in word_units(tokens).labels if label not in ("[CLS]", "[SEP]")]
         assert " ".join(found) == "小明 把 苹果 递给 了 小红 ， 因为 她 帮过 他 。"
+
+
+def test_of_a_text_that_was_cut_only_what_is_left_makes_words():
+    tokens = tokenizer().encode(TEXT * 400, limit=64)
+    assert tokens.n_cut and len(tokens.text) == 7200
+    units = word_units(tokens)
+    assert sorted(piece for pieces in units.pieces for piece in pieces) == list(range(64))
+    assert set(units.labels) - {"<s>", "</s>"} <= {*labels(TEXT).split(), "递给", "递"}
+    spans, _by = segmenter_spans(tokens)
+    assert spans[-1][1] == max(end for _start, end in tokens.spans)
+    assert all(shared.piece < 64 for shared in shared_pieces(tokens))
 
 
 def test_wrong_requests():
@@ -119,6 +136,13 @@ def test_words_that_are_given():
     (found,) = shared_pieces(tokens, [(0, 1), (2, 5), (5, 8), (9, 11), (11, 12)])  # can + not, as treebanks part it
     assert found.text == "cannot" and found.left_out == ((5, 8),)
     assert pronouns_of(tokens, found) == ()
+
+
+def test_all_pronouns_of_a_text_are_parted_at_once():
+    text = "因为他帮过她，他说好。" * 3
+    assert part_pronouns(encode, text) == "因为 他帮过她，他 说好。" * 3
+    assert shared_pronouns(encode(part_pronouns(encode, text))) == ()
+    assert part_pronouns(encode, "小明 好") == "小明 好"
 
 
 def test_what_does_not_help_is_not_offered():
