@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import datetime
+import platform
 import statistics
 import sys
 from collections.abc import Sequence
@@ -11,14 +13,17 @@ from typing import Any
 
 import torch
 
+from model import learnt
 from model.errors import HeadworkError
 from model.settings import threads
-from model.tasks import TASKS
+from model.tasks import TASKS, find_task
 from model.training import Settings, Training, winners
-from model.training.runs import report, summary, write
+from model.training.record import write_record
+from model.training.runs import check_writable, report, summary, write
 
 EXIT_OK, EXIT_INPUT, EXIT_OUTPUT = 0, 2, 4
 EXIT_STOPPED = 130  # as a shell reports Ctrl-C
+MOST_SEEDS = 1000
 
 _EPILOG = """\
 json     {"task": …, "runs": [{"heads": 4, "seed": 0, "accuracy": …, "seconds": …, "share_per_head": [[…]]}, …]}:
@@ -34,23 +39,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
     changes = {name: value for name in _SETTINGS if (value := getattr(options, name)) is not None}
     try:
         torch.set_num_threads(threads())
-        if options.seeds < 1:
-            raise HeadworkError("--seeds is {n}: at least one run is needed.", n=options.seeds)
+        if not 1 <= options.seeds <= MOST_SEEDS:
+            raise HeadworkError("--seeds is {n}: it must be from 1 to {most}.", n=options.seeds, most=MOST_SEEDS)
+        if options.record is not None:
+            return _record(options, changes)
         all_settings = [Settings.of(options.task, **changes, seed=options.seed + i) for i in range(options.seeds)]
+        for path in filter(None, (options.json, options.save)):
+            check_writable(path)  # before the work, not after it
+        return _run(all_settings, options.json, options.save)
     except HeadworkError as error:
         return _fail(error, EXIT_INPUT)
+    except OSError as error:
+        return _fail(f"{error.filename or 'A file'} can't be written: {error.strerror or error}.", EXIT_OUTPUT)
+
+
+def _run(all_settings: Sequence[Settings], json: Path | None, save: Path | None) -> int:
+    """Trains with one seed after another."""
     runs: list[dict[str, Any]] = []
     try:
-        _keep(options.json, all_settings, runs)  # at once, so that a wrong path is known before the work
         for settings in all_settings:
             training = Training(settings)
             _train(training)
             runs.append(summary(training))
             print(_line(training, runs[-1]), flush=True)
-            _keep(options.json, all_settings, runs)
-    except OSError as error:
-        return _fail(f"{error.filename or options.json} can't be written: {error.strerror or error}.", EXIT_OUTPUT)
+            if json is not None:
+                write(json, report(all_settings[0], runs, len(all_settings)))
     except KeyboardInterrupt:
+        if json is not None:
+            write(json, report(all_settings[0], runs, len(all_settings)))
         print(file=sys.stderr)
         return _fail(f"stopped after {len(runs)} of {len(all_settings)} runs.", EXIT_STOPPED)
     if len(runs) > 1:
@@ -59,12 +75,40 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"{len(runs)} seeds: accuracy {statistics.mean(accuracies):.3f} ± {statistics.stdev(accuracies):.3f} "
             f"[{min(accuracies):.3f}, {max(accuracies):.3f}]"
         )
+    if save is not None:
+        save.write_bytes(learnt.to_bytes(training))
+        print(f'{save}: python -m model "{training.task.sample}" --model {save} --mask {training.settings.mask}')
     return EXIT_OK
 
 
-def _keep(path: Path | None, all_settings: Sequence[Settings], runs: Sequence[dict[str, Any]]) -> None:
-    if path is not None:
-        write(path, report(all_settings[0], runs, len(all_settings)))
+def _record(options: argparse.Namespace, changes: dict[str, Any]) -> int:
+    """Trains the networks that a task compares, and keeps them with every frame."""
+    if options.json or options.save or options.seeds > 1 or changes.keys() & {"heads", "layers"}:
+        raise HeadworkError(
+            "--record trains the sizes that the task compares, with one seed: it doesn't go together with --heads, "
+            "--layers, --seeds, --json or --save."
+        )
+    check_writable(options.record)
+    sizes = find_task(TASKS, options.task).defaults.compare
+    trainings = []
+    for size in sizes:
+        settings = Settings.of(options.task, **changes, heads=size.heads, layers=size.layers, seed=options.seed)
+        trainings.append(Training(settings))
+        _train(trainings[-1])
+        print(_line(trainings[-1], summary(trainings[-1])), flush=True)
+    command = ["python -m model.training --task", options.task]
+    command += [
+        f"--{name.replace('_', '-')}" + ("" if value is True else f" {value}") for name, value in changes.items()
+    ]
+    command += [f"--seed {options.seed}"] if options.seed else []
+    write_record(
+        options.record,
+        trainings,
+        date=datetime.date.today().isoformat(),
+        command=" ".join([*command, "--record", options.record.as_posix()]),
+        versions=f"Python {platform.python_version()}, torch {torch.__version__}",
+    )
+    return EXIT_OK
 
 
 def _train(training: Training) -> None:
@@ -79,7 +123,7 @@ def _train(training: Training) -> None:
 
 
 def _line(training: Training, run: dict[str, Any]) -> str:
-    """A run in one line: how often it is right, by relation, and which head took which relation."""
+    """A run in two lines: how often it is right, which head took which relation, and what is left without each head."""
     _, by_relation = training.test()
     found = winners(training.frames[-1])
     parts = [
@@ -91,7 +135,19 @@ def _line(training: Training, run: dict[str, Any]) -> str:
     reached = next((point.step for point in training.curve if point.accuracy >= 0.99), None)
     return (
         f"seed {run['seed']}: accuracy {run['accuracy']:.3f}, {run['seconds']:.1f} s, "
-        f"99 % {'never' if reached is None else f'at step {reached}'}; {', '.join(parts)}"
+        f"99 % {'never' if reached is None else f'at step {reached}'}; {', '.join(parts)}\n"
+        f"    right without one head: {_without(training)}"
+    )
+
+
+def _without(training: Training) -> str:
+    """Such as "1-1 left 1.00 twin 0.05; 1-2 left 0.04 twin 1.00"."""
+    without = training.switched_off().without  # (L, h, R)
+    return "; ".join(
+        f"{layer + 1}-{head + 1} "
+        + " ".join(f"{training.task.relations[i].id} {without[layer, head, i]:.2f}" for i in training.task.asked)
+        for layer in range(without.shape[0])
+        for head in range(without.shape[1])
     )
 
 
@@ -117,6 +173,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=0, help="the first seed (default: %(default)s)")
     parser.add_argument("--seeds", type=int, default=1, help="how many runs, with seeds one after another")
     parser.add_argument("--json", type=Path, metavar="OUT", help="write every run to this file")
+    parser.add_argument("--save", type=Path, metavar="FILE", help="write the last trained model, as safetensors")
+    parser.add_argument(
+        "--record",
+        type=Path,
+        metavar="FILE",
+        help="train the sizes that the task compares, and write them with every frame: what the page opens with",
+    )
     return parser
 
 

@@ -54,9 +54,8 @@ class Network(nn.Module):
 
 def new_network(config: TransformerConfig, task: Task, generator: torch.Generator) -> Network:
     """A network with random weights as torch's own modules draw them, from `generator` instead of the global one."""
-    with torch.device("meta"), NoInit():
+    with NoInit():  # nothing is drawn from the global generator, and every number is set below
         network = Network(config, task)
-    network.to_empty(device="cpu")
     with torch.no_grad():
         for module in network.modules():
             if isinstance(module, nn.Linear):  # U(−1/√d, 1/√d) for weight and bias

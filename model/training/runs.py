@@ -61,6 +61,15 @@ def report(settings: Settings, runs: Sequence[dict[str, Any]], n_asked_for: int)
     }
 
 
+def check_writable(path: Path) -> None:
+    """Raises OSError where no file can be written; one that is there stays as it is."""
+    existed = path.exists()
+    with path.open("ab"):
+        pass
+    if not existed:
+        path.unlink()
+
+
 def write(path: Path, result: dict[str, Any]) -> None:
     """Writes JSON with a line for each run; the file is whole at any moment.
 
@@ -73,9 +82,10 @@ def write(path: Path, result: dict[str, Any]) -> None:
         if key == "runs" and value:
             text = "[\n" + ",\n".join(json.dumps(run, ensure_ascii=False) for run in value) + "\n]"
         parts.append(f"{json.dumps(key)}: {text}")
-    if not path.is_file() and path.exists():  # /dev/stdout
-        path.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
+    text = "{\n" + ",\n".join(parts) + "\n}\n"
+    if path.is_symlink() or (path.exists() and not path.is_file()):  # such as /dev/stdout: nothing may take its place
+        path.write_text(text, encoding="utf-8")
         return
     beside = path.with_name(path.name + ".part")
-    beside.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
+    beside.write_text(text, encoding="utf-8")
     os.replace(beside, path)

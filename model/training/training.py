@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from model.tasks import Batch
+from model.training.adamw import AdamW
 from model.training.frames import Frame, Point, Singles, accuracy_of, look, loss_of, steps_to_look_at
 from model.training.network import Network, new_network
 from model.training.settings import Settings
@@ -42,7 +43,7 @@ class Training:
         task = self.task
         with torch.inference_mode(False):
             self.network: Network = new_network(settings.config, task, _stream(settings.seed, 0))
-            self._optimizer = torch.optim.AdamW(self.network.parameters(), lr=settings.learning_rate, fused=True)
+            self._optimizer = AdamW(self.network)
             self._generator = _stream(settings.seed, _DATA)
             self._held_out = task.batch(_stream(settings.seed, _HELD_OUT), N_HELD_OUT)
             allowed = settings.allowed.allowed(task.n_tokens)  # (N, N)
@@ -88,11 +89,9 @@ class Training:
         batch = self.task.batch(self._generator, settings.batch)
         logits, _ = self.network(batch.ids, self._mask)
         loss = loss_of(logits, batch.targets[..., list(self.task.asked)])
-        self._optimizer.zero_grad()
+        self._optimizer.forget_gradients()
         loss.backward()  # type: ignore[no-untyped-call]
-        for group in self._optimizer.param_groups:
-            group["lr"] = one_cycle(self.step_number, settings.steps, settings.learning_rate)
-        self._optimizer.step()
+        self._optimizer.step(one_cycle(self.step_number, settings.steps, settings.learning_rate))
         self.step_number += 1
         if self.step_number in self._looks:
             self._look()
@@ -140,7 +139,7 @@ class Training:
             "curve": list(self.curve),
             "frames": list(self.frames),
             "network": copy.deepcopy(self.network.state_dict()),
-            "optimizer": copy.deepcopy(self._optimizer.state_dict()),
+            "optimizer": self._optimizer.state(),
             "generator": self._generator.get_state(),
         }
 
@@ -152,8 +151,9 @@ class Training:
         training.seconds = state["seconds"]
         training.curve, training.frames = list(state["curve"]), list(state["frames"])
         training.network.load_state_dict(state["network"])
-        training._optimizer.load_state_dict(copy.deepcopy(state["optimizer"]))
-        training._generator.set_state(state["generator"])
+        if not training.done:
+            training._optimizer.load(state["optimizer"])
+            training._generator.set_state(state["generator"])
         return training
 
 
