@@ -15,9 +15,10 @@ from analysis.controls import CONTROLS
 from analysis.coreference import CoreferenceScore, left_out, score_coreference
 from analysis.corpus import Corpus, read_corpus
 from analysis.dependencies import DependencyScores, score_dependencies
-from analysis.gender import GenderScore, Share, score_gender
+from analysis.gender import GenderScore, score_gender
 from analysis.held_out import HeldOut, head_name
 from analysis.intervals import FEWEST_ARCS, Interval
+from analysis.other_nouns import Share
 from analysis.report import as_text, report
 from analysis.resume import Store
 from analysis.scoring import WRITINGS, Run, score

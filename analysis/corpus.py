@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from model.errors import HeadworkError
+from model.fast_tokens import HAN_BLOCKS
 
 Span = tuple[int, int]
 # Subtypes that are relations of their own; every other subtype is dropped ("nmod:tmod" counts as "nmod").
@@ -193,6 +194,12 @@ def read_content(name: str, content: bytes) -> Corpus:
     problems += [each for each in found if isinstance(each, Problem)]
     source = Source(name, hashlib.sha256(content).hexdigest(), len(sentences), len(passages))
     return Corpus(sentences, passages, tuple(sorted(problems, key=lambda problem: problem.line)), (source,))
+
+
+def is_chinese(text: str) -> bool:
+    """Whether most letters of a text are Chinese characters."""
+    letters = [c for c in text if c.isalpha()]
+    return 2 * sum(any(ord(c) in block for block in HAN_BLOCKS) for c in letters) > len(letters)
 
 
 def lay_out(words: Sequence[str], space_after: Sequence[bool]) -> tuple[str, tuple[Span, ...]]:

@@ -5,19 +5,13 @@ words: sum over the noun's pieces, mean over the pronoun's). In each cell of the
 there are both orders and both pronouns: going by place, or by one noun, gets exactly half. A cell of which one sentence
 can't be scored is left out as a whole, so that this stays true.
 
-A head is chosen on half of the pairs in one part of the templates, and scored on the other half of the pairs: in the
-same templates ("other nouns") and in those of the other part ("new templates"). With a dozen pairs one such division is
-luck, so all of them are made, both parts in turn, and their mean is taken: every sentence is scored by heads that were
-chosen without its nouns. Intervals draw whole pairs.
+Heads are chosen on some pairs and scored on others, see `analysis.other_nouns`. Intervals draw whole pairs.
 
 What this shows is that genders match, which is not yet understanding: see `analysis.meaning`.
 """
 
 from __future__ import annotations
 
-import itertools
-import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -26,40 +20,14 @@ from numpy.typing import NDArray
 
 from analysis.coreference import query_control, right_table
 from analysis.corpus import Cell
-from analysis.held_out import Head, HeadIntervals, Hits, head_intervals
-from analysis.intervals import DRAWS, FEWEST_ARCS, FEWEST_SENTENCES, Interval, bootstrap, interval
+from analysis.held_out import HeadIntervals, Hits, head_intervals
+from analysis.intervals import DRAWS, FEWEST_SENTENCES
+from analysis.other_nouns import Chosen, choose
 from analysis.scoring import Run
 
 PARTS = (1, 2)
 QUESTIONS = [(0, 0), (0, 1), (1, 0), (1, 1)]  # a whole cell: order of the nouns, and which of them is meant
-MOST_DIVISIONS = 1000  # of the pairs in two halves; 12 pairs have 924
 GUESS = "first"  # of the baselines; every guess by place is right in half of each cell
-
-
-@dataclass(frozen=True)
-class Share:
-    """How many of n sentences were right, with an interval over pairs of nouns."""
-
-    n: int
-    accuracy: float
-    interval: Interval | None
-
-
-@dataclass(frozen=True, eq=False)
-class Chosen:
-    """What heads reach that were chosen on other sentences.
-
-    Attributes:
-        heads: those that were chosen, the most often chosen first, and in which share of the divisions.
-        other_nouns: other pairs, in the templates that the head was chosen on.
-        new_templates: other pairs, in the other templates.
-        rarer_nouns: pairs on which no head is chosen, in the other templates; None without any.
-    """
-
-    heads: tuple[tuple[Head, float], ...]
-    other_nouns: Share
-    new_templates: Share
-    rarer_nouns: Share | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +165,7 @@ def _score_file(run: Run, file: str, seed: int, draws: int) -> GenderScore | Non
         by_pair=np.array([right[pair == i].mean(axis=0) for i in range(len(pairs + rarer))]),
         by_template=np.array([right[common & (template == i)].mean(axis=0) for i in range(len(templates))]),
         mean_map=float(found.mean_right[common].mean()),
-        chosen=_choose(found, pair, len(pairs), seed, draws),
+        chosen=choose(right, pair, found.part == PARTS[1], len(pairs), seed=seed, draws=draws),
         intervals=head_intervals(hits, seed=seed, draws=draws),
         stable=hits.n >= FEWEST_SENTENCES,
         hits=hits,
@@ -264,67 +232,3 @@ def _follows(found: _Sentences, common: NDArray[np.bool_], *, by_order: bool) ->
         twins.setdefault(key[i], {})[int(differs[i])] = int(i)
     first, second = (np.array([two[which] for two in twins.values()]) for which in (0, 1))
     return np.asarray((found.pick[first] != found.pick[second]).mean(axis=0))
-
-
-def _choose(found: _Sentences, pair: NDArray[np.int64], n_pairs: int, seed: int, draws: int) -> Chosen | None:
-    """Chooses a head on each half of the pairs in each part of the templates, and scores it elsewhere.
-
-    Args:
-        found: the n sentences.
-        pair: (n,), number of each one's pair; from `n_pairs` on, the rarer ones.
-        n_pairs: how many a head may be chosen on.
-        seed: of the divisions, where there are too many to make them all, and of the draws.
-        draws: of the bootstrap.
-    """
-    is_second = (found.part == PARTS[1]).astype(np.int64)  # (n,)
-    right = found.right.reshape(len(found.cells), -1).astype(np.float64)  # (n, L·h)
-    sums = np.zeros((pair.max() + 1, len(PARTS), right.shape[1]))  # (pairs, parts, L·h)
-    np.add.at(sums, (pair, is_second), right)
-    counts = np.zeros(sums.shape[:2])
-    np.add.at(counts, (pair, is_second), 1)
-    if n_pairs < 2 or (counts[:n_pairs] == 0).any():
-        return None
-    inside = _halves(n_pairs, seed)  # (D, pairs), True = the head is chosen on the pair
-    totals = (
-        np.einsum("dp,ptk->dtk", inside, sums[:n_pairs]) / np.einsum("dp,pt->dt", inside, counts[:n_pairs])[..., None]
-    )
-    head = totals.argmax(axis=-1)  # (D, parts), the first of equals
-    chosen = Counter(head.ravel().tolist())
-    outside = np.concatenate([~inside, np.ones((len(inside), len(counts) - n_pairs), dtype=bool)], axis=1)
-    shares = []
-    for new in (False, True):
-        # A pair's expected hits in a part, over the divisions that left the pair out.
-        by_part = [sums[:, t][:, head[:, t if not new else 1 - t]] for t in range(len(PARTS))]  # (pairs, D) each
-        hits = np.stack([np.einsum("pd,dp->p", each, outside.astype(float)) for each in by_part], axis=1)
-        shares.append(hits / outside.sum(axis=0)[:, None])  # (pairs, parts)
-    n_heads = found.pick.shape[2]
-    rest = slice(n_pairs, None)
-    return Chosen(
-        heads=tuple((divmod(number, n_heads), times / head.size) for number, times in chosen.most_common()),
-        other_nouns=_share(shares[0][:n_pairs], counts[:n_pairs], seed, draws),
-        new_templates=_share(shares[1][:n_pairs], counts[:n_pairs], seed, draws),
-        rarer_nouns=_share(shares[1][rest], counts[rest], seed, draws) if len(counts) > n_pairs else None,
-    )
-
-
-def _halves(n_pairs: int, seed: int) -> NDArray[np.bool_]:
-    """(D, pairs): every way to take half of the pairs, or MOST_DIVISIONS drawn ones where there are more."""
-    half = n_pairs // 2
-    if math.comb(n_pairs, half) <= MOST_DIVISIONS:
-        taken = np.array(list(itertools.combinations(range(n_pairs), half)))  # (D, half)
-    else:
-        generator = np.random.default_rng(seed)
-        taken = np.stack([generator.permutation(n_pairs)[:half] for _ in range(MOST_DIVISIONS)])
-    inside = np.zeros((len(taken), n_pairs), dtype=bool)
-    np.put_along_axis(inside, taken, True, axis=1)
-    return inside
-
-
-def _share(hits: NDArray[np.float64], counts: NDArray[np.float64], seed: int, draws: int) -> Share:
-    """The share of all sentences, given (pairs, parts) hits and sentences; an interval from FEWEST_ARCS of them on."""
-    sums = np.stack([hits.sum(axis=1), counts.sum(axis=1)], axis=1)  # (pairs, 2), as of group_sums
-    total = sums.sum(axis=0)
-    bounds = None
-    if total[1] >= FEWEST_ARCS and len(sums) > 1:
-        bounds = interval(bootstrap(sums, draws=draws, seed=seed)[:, 0])
-    return Share(int(total[1]), float(total[0] / total[1]), bounds)

@@ -57,6 +57,11 @@ class WordMaps:
     shared: tuple[SharedPiece, ...] = ()
 
     @property
+    def unclear(self) -> NDArray[np.bool_]:
+        """(W,), True for words that share a piece with another word or have none, see `analysis.arrows.Line`."""
+        return Line((), self.pieces).unclear
+
+    @property
     def nbytes(self) -> int:
         """Bytes that the arrays take."""
         return self.maps.nbytes + self.target.nbytes

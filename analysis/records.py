@@ -58,7 +58,7 @@ class Table:
         gain_low, gain_high: likewise of its gain over the baseline.
         baseline, baseline_name: the best fixed offset ("-2"), or the best guess of the coreference baselines.
         held_out: heads and baselines chosen on one half and scored on the other, see `HeldOut`; for `GENDER` chosen on
-            other nouns and templates, see `analysis.gender.Chosen`; None = no halves.
+            other nouns and templates, see `analysis.other_nouns`; None = no halves.
         query_control: (L, h), the right mention found from other words; None for a relation.
     """
 
@@ -191,10 +191,13 @@ def lean(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def compact(record: dict[str, Any]) -> dict[str, Any]:
-    """A control without what nobody asks of it: intervals of every head, thin relations, single pairs of nouns."""
-    left_out = ("head_intervals", "by_pair", "by_template")
+    """A control without what nobody asks of it: thin relations, intervals of every head, single pairs of nouns."""
     kept = {**record, "dependencies": [each for each in record["dependencies"] if each["n"] >= FEWEST_ARCS]}
-    for name in ("dependencies", "coreference", "gender"):
+    for name, left_out in (
+        ("dependencies", ("head_intervals",)),
+        ("coreference", ("head_intervals",)),
+        (GENDER, ("by_pair", "by_template")),
+    ):
         if name in kept:
             kept[name] = [{k: v for k, v in each.items() if k not in left_out} for each in kept[name]]
     return kept

@@ -12,9 +12,10 @@ from analysis.controls import Control
 from analysis.coreference import CoreferenceScore, left_out, score_coreference
 from analysis.corpus import Corpus
 from analysis.dependencies import DependencyScores, RelationScore, score_dependencies
-from analysis.gender import GUESS, Chosen, GenderScore, Share, score_gender
+from analysis.gender import GUESS, GenderScore, score_gender
 from analysis.held_out import HeadIntervals, HeldOut, head_name
 from analysis.intervals import DRAWS, FEWEST_ARCS, FEWEST_SENTENCES, LEVEL, Interval
+from analysis.other_nouns import Chosen, Share
 from analysis.scoring import Run
 
 DIGITS = 4  # of a share: a hundredth of a percentage point

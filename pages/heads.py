@@ -5,5 +5,4 @@ from ui.shell import require_router
 
 require_router()
 
-heads_page.title()
 heads_page.show(controls.model(), controls.sentence(), controls.mask())

@@ -5,8 +5,8 @@ import streamlit as st
 
 from analysis.dependencies import OFFSETS
 from analysis.intervals import FEWEST_ARCS
-from analysis.records import Record, Table, habits
-from ui import heads_data, remarks
+from analysis.records import GENDER, Record, Table, habits
+from ui import heads_data, heads_gender, remarks
 from ui.heads_choices import View
 from ui.heads_words import bounds, corpus_name, guess, head_claim, origin, percent, points, short_name, task_name
 from ui.languages import _, plain
@@ -50,6 +50,8 @@ def card_tab(view: View) -> None:
             st.markdown(f"- {plain(line)}")
         for line in _elsewhere(view):
             st.markdown(f"- {plain(line)}")
+        for record in _genders(view):
+            st.markdown(f":primary[**▲**] {plain(heads_gender.is_no_understanding(record, view.head))}")
         st.markdown(f":primary[**▲**] {plain(_(CAUTION))}")
 
 
@@ -83,6 +85,17 @@ def _elsewhere(view: View) -> list[str]:
         said = _("{corpus}: {list}.") if better else _("{corpus}: better than the guess at nothing.")
         says.append(said.format(corpus=corpus_name(record), list=listed))
     return says
+
+
+def _genders(view: View) -> list[Record]:
+    """The balanced set on which this head matches genders, if it does so on one; that of the page says so above."""
+    model_id = str(view.record.provenance["model"]["id"])
+    language = heads_data.language_of(view.record)
+    record = heads_data.record(model_id, f"gender_{language}", view.variant)
+    table = None if record is None else record.table(GENDER, "")
+    if view.task == GENDER or record is None or table is None or not table.beats[view.head]:
+        return []
+    return [record]
 
 
 def _summary(view: View, tables: list[Table], better: list[Table]) -> str:
@@ -173,8 +186,10 @@ def _measured_habits(view: View) -> list[str]:
     layer, head = view.head
     metrics = {name: float(values[layer][head]) for name, values in found["metrics"].items()}
     says = [
-        _("{start} of its weight rests on [CLS], {separator} on [SEP].").format(
-            start=percent(metrics["start_mass"]), separator=percent(metrics["separator_mass"])
+        _("{start} of its weight rests on {first}, {separator} on {last}.").format(
+            start=percent(metrics["start_mass"]),
+            separator=percent(metrics["separator_mass"]),
+            **dict(zip(("first", "last"), found.get("special", ("[CLS]", "[SEP]")), strict=True)),
         ),
         _("Its heaviest weight is on the previous word in {previous} of the rows, on the next in {next}.").format(
             previous=percent(metrics["previous_is_top"]), next=percent(metrics["next_is_top"])

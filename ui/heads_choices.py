@@ -9,7 +9,7 @@ from typing import Literal, cast
 
 import streamlit as st
 
-from analysis.records import COREFERENCE, Record, Table
+from analysis.records import COREFERENCE, GENDER, Record, Table
 from ui import heads_data, links
 from ui.heads_words import CORPORA, VARIANTS, clause, task_name
 from ui.languages import _
@@ -17,7 +17,7 @@ from viz.heads_figures import Quantity
 
 DIRECTIONS = ("dep>head", "head>dep")
 QUANTITIES = {"accuracy": "accuracy", "gain": "gain over a guess"}
-FIRST_TASK = "obj"
+FIRST_TASK = {"en": "obj", "zh": GENDER}  # by the language of the sentence in the sidebar
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,19 +90,27 @@ def segments(
     return str(chosen or default)
 
 
-def read_controls(model_id: str) -> View:
-    """Draws the row of controls and says what they say."""
+def read_controls(model_id: str, language: str) -> View:
+    """Draws the row of controls and says what they say. Corpora in the sentence's language come first."""
+    about = (model_id, heads_data.corpora(model_id, language)[0])
+    if st.session_state.setdefault("heads_corpus_for", about) != about:
+        # Another model, or a sentence in another language: its own corpora come first.
+        st.session_state["heads_corpus_for"] = about
+        st.session_state.pop("heads_corpus", None)
+        st.query_params.pop("corpus", None)
     with st.container(horizontal=True, key="heads-controls", gap="small"):
         task_place, corpus_place, run_place = st.container(width=400), st.container(width=230), st.container(width=245)
-    task = kept("relation", _all_tasks(model_id), FIRST_TASK)
+    tasks = _all_tasks(model_id, language)
+    first = FIRST_TASK[language] if FIRST_TASK[language] in tasks else next(iter(tasks))
+    task = kept("relation", tasks, first)
     with corpus_place:
-        corpus = _corpus(model_id, task)
+        corpus = _corpus(model_id, task, language)
     with run_place:
         variant = _variant(model_id, corpus)
     record = heads_data.record(model_id, corpus, variant)
     assert record is not None  # _corpus and _variant offer what is there
     with task_place:
-        task = _task(record)
+        task = _task(tasks, first)
     with st.container(horizontal=True, vertical_alignment="center", key="heads-second", gap="small"):
         direction = _direction(record, task)
         titles = {name: _("Show {quantity}").format(quantity=_(title)) for name, title in QUANTITIES.items()}
@@ -135,20 +143,22 @@ def head_choice(record: Record, task: str, direction: str) -> tuple[int, int]:
     return int(layer) - 1, int(head) - 1
 
 
-def _all_tasks(model_id: str) -> list[str]:
+def _all_tasks(model_id: str, language: str) -> list[str]:
+    """What any corpus of this model has: pronouns, then relations, the frequent ones of the language first."""
     found: dict[str, None] = {}
-    for corpus in heads_data.corpora(model_id):
+    for corpus in heads_data.corpora(model_id, language):
         record = heads_data.record(model_id, corpus, "trained")
         if record is not None:
             found |= dict.fromkeys(task for task, _direction in record.tasks())
-    return list(found)
+    pronouns = [name for name in (GENDER, *COREFERENCE) if name in found]
+    return [*pronouns, *(name for name in found if name not in pronouns)]
 
 
-def _corpus(model_id: str, task: str) -> str:
+def _corpus(model_id: str, task: str, language: str) -> str:
     """The corpora that have the task."""
     names = [
         name
-        for name in heads_data.corpora(model_id)
+        for name in heads_data.corpora(model_id, language)
         if (found := heads_data.record(model_id, name, "trained")) is not None
         and any(task == each for each, _direction in found.tasks())
     ]
@@ -173,17 +183,13 @@ def _variant(model_id: str, corpus: str) -> str:
     )
 
 
-def _task(record: Record) -> str:
-    """Relations and coreference that any corpus of this model has; the frequent ones first."""
-    model_id = str(record.provenance["model"]["id"])
+def _task(tasks: Sequence[str], first: str) -> str:
     direction = str(st.session_state.get("heads_direction") or "dep>head")
-    names = _all_tasks(model_id)
-    options = {name: task_name(name, direction) for name in [*(n for n in names if n in COREFERENCE), *names]}
-    return menu(_("Relation"), "relation", options, FIRST_TASK if FIRST_TASK in options else names[0])
+    return menu(_("Relation"), "relation", {name: task_name(name, direction) for name in tasks}, first)
 
 
 def _direction(record: Record, task: str) -> str:
-    if task in COREFERENCE:
+    if task in COREFERENCE or task == GENDER:
         return ""
     there = [name for name in DIRECTIONS if record.table(task, name) is not None]
     options = {name: clause(task, name) for name in there or ["dep>head"]}

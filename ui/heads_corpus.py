@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from analysis.corpus import Corpus, read_content
-from analysis.records import Record, as_lines, as_record
+from analysis.records import GENDER, Record, as_lines, as_record
 from analysis.scoring import score
 from model import HeadworkError
 from ui import heads_data
@@ -20,7 +20,13 @@ MOST_SENTENCES = 3000
 SHOWN_PROBLEMS = 20
 REDRAWN_EVERY = 0.2  # seconds
 KINDS = ["conllu", "conll", "conllx", "jsonl", "ndjson", "json", "txt"]
-READY = {"upload": "Upload a file", "en": "Headwork's English sentences", "zh": "Headwork's Chinese sentences"}
+READY = {
+    "upload": "Upload a file",
+    "en": "Headwork's English sentences",
+    "zh": "Headwork's Chinese sentences",
+    "gender_en": "Balanced set, English",
+    "gender_zh": "Balanced set, Chinese",
+}
 
 
 def corpus_tab(model_id: str, label: str) -> None:
@@ -52,7 +58,9 @@ def _choose(model_id: str, label: str) -> tuple[str, Corpus] | None:
                     "- **CoNLL-U**: ten columns parted by tabs, an empty line after each sentence.\n"
                     "- **JSON lines**, arcs: `words`, `heads` (from 0, −1 = root), `deprels`.\n"
                     "- **JSON lines**, pronouns: `words`, `pronoun`, `candidates`, `antecedents` (from 0).\n"
-                    "- May be there: `space_after`, `doc`, `upos`. A broken line is reported, the rest is scored."
+                    "- May be there: `space_after`, `doc`, `upos`. A broken line is reported, the rest is scored.\n"
+                    "- Text without spaces, such as Chinese, is read as it is written; words that share a piece are "
+                    "left out."
                 )
             )
         if file is not None:
@@ -115,14 +123,14 @@ def _score(model_id: str, name: str, corpus: Corpus) -> None:
     bar.progress(1.0, text=_("Drawing the intervals…"))
     about: dict[str, Any] = {"corpus": name, "date": datetime.date.today().isoformat(), "source": name}
     record = as_record(run, corpus, about)
-    if not record["dependencies"] and not record["coreference"]:
+    if not (record["dependencies"] or record["coreference"] or "gender" in record):
         st.error(_("There is no arc and no pronoun with a choice in these sentences, so nothing can be scored."))
         return
     heads_data.keep(model_id, name, record)
     relations = [each["relation"] for each in record["dependencies"]]
     task = st.session_state.get("heads_relation")
     if not relations:
-        task = "coref"
+        task = "coref" if record["coreference"] else GENDER
     elif task not in relations:
         task = relations[0]
     # Widgets that are drawn already can't be set: the next run does it before it draws them.

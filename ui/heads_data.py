@@ -8,23 +8,60 @@ import numpy as np
 import streamlit as st
 
 from analysis.ablation import Ablation, switch_off_each
-from analysis.corpus import Corpus, Passage, Sentence, lay_out, read_corpus
+from analysis.arrows import Line, word_pieces
+from analysis.corpus import Corpus, Passage, Sentence, lay_out, read_corpus, relation
+from analysis.gender_sentences import LANGUAGES
 from analysis.held_out import head_name
 from analysis.one_sentence import WordMaps, word_maps_of
-from analysis.records import COREFERENCE, OWN_FILES, OWN_FOLDER, VARIANTS, Record, Table, shipped
+from analysis.records import (
+    CHINESE_CORPORA,
+    COREFERENCE,
+    ENGLISH_CORPORA,
+    GENDER,
+    OWN_FILES,
+    OWN_FOLDER,
+    VARIANTS,
+    Record,
+    Table,
+    shipped,
+)
 from model import Mask
 from ui import loading
 from ui.languages import _
 
-SHIPPED = ("ud", "gum", "gap", "own")
+SHIPPED = (*ENGLISH_CORPORA, *CHINESE_CORPORA)
+OWN = {  # what comes with the app: name → files
+    "en": OWN_FILES,
+    "zh": ("hand_zh.jsonl",),
+    "gender_en": ("gender_en.jsonl",),
+    "gender_zh": ("gender_zh.jsonl",),
+}
 MOST_FRESH = 3  # records of one session, about 0.3 MB each
 CACHE_MB = 16
 
 
-def corpora(model_id: str) -> list[str]:
-    """Names of the corpora on which this model was scored: those of this session last."""
-    here = [name for name in SHIPPED if shipped(name, "trained", model_id) is not None]
+def corpora(model_id: str, language: str = "en") -> list[str]:
+    """Names of the corpora on which this model was scored: those in the language first, those of this session last."""
+    in_order = (*CHINESE_CORPORA, *ENGLISH_CORPORA) if language == "zh" else SHIPPED
+    here = [name for name in in_order if shipped(name, "trained", model_id) is not None]
     return here + [name for (model, name) in fresh() if model == model_id]
+
+
+def n_heads(model_id: str) -> int:
+    """Heads of all layers. A record says so without loading the model."""
+    for name in corpora(model_id):
+        found = record(model_id, name)
+        if found is not None:
+            return found.shape[0] * found.shape[1]
+    model = loading.load_model(model_id)
+    return model.n_layers * model.n_heads
+
+
+def language_of(record: Record) -> str:
+    """The language of the sentences that go with a record: "zh" or "en"."""
+    about = record.provenance
+    is_chinese = about.get("corpus") in CHINESE_CORPORA or about["words"] == "written"
+    return "zh" if is_chinese else "en"
 
 
 def record(model_id: str, corpus: str, variant: str = "trained") -> Record | None:
@@ -69,10 +106,11 @@ def best_head(table: Table) -> str:
 
 
 @st.cache_resource(show_spinner=False)
-def own_corpus(language: str = "en") -> Corpus:
-    """The sentences that come with the app, as they were scored: a space between all words."""
-    names = OWN_FILES if language == "en" else ("hand_zh.jsonl",)
-    read = read_corpus(Path(OWN_FOLDER) / name for name in names)
+def own_corpus(name: str = "en") -> Corpus:
+    """Sentences that come with the app, a key of OWN, as they are scored: with a space between English words."""
+    read = read_corpus(Path(OWN_FOLDER) / file for file in OWN[name])
+    if name.endswith("zh"):
+        return read
     return replace(
         read,
         sentences=tuple(_apart(each) for each in read.sentences),
@@ -86,15 +124,46 @@ def _apart(example: Any) -> Any:
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
-def sentences_with(task: str) -> tuple[Sentence | Passage, ...]:
+def sentences_with(task: str, language: str = "en") -> tuple[Sentence | Passage, ...]:
     """Sentences of the own corpus that have an arc of the relation, or passages with a pronoun; hand-written first."""
-    corpus = own_corpus()
+    if task == GENDER:
+        return _gender_sentences(language)
+    corpus = own_corpus(language)
     if task in COREFERENCE:
         return tuple(p for p in corpus.passages if task == "coref" or _has_noun_antecedent(p))
-    from analysis.corpus import relation
-
     found = [s for s in corpus.sentences if task in map(relation, s.deprels)]
     return tuple(sorted(found, key=lambda s: s.id.startswith("grammar")))
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def askable(task: str, language: str, model_id: str) -> tuple[Sentence | Passage, ...]:
+    """`sentences_with`, those first in which the words of an arc, or pronoun and nouns, have pieces of their own."""
+    tokenizer, limit = loading.load_model(model_id).tokenizer, loading.load_model(model_id).token_limit
+
+    def is_clear(example: Sentence | Passage) -> bool:
+        pieces = word_pieces(tokenizer.encode(example.text, limit=limit), example.spans)
+        unclear = Line((), pieces).unclear
+        if isinstance(example, Passage):
+            return not unclear[[example.pronoun, *example.candidates]].any()
+        ends = [(word, head) for word, head in enumerate(example.heads) if relation(example.deprels[word]) == task]
+        return any(not (unclear[word] or unclear[head]) for word, head in ends)
+
+    found = sentences_with(task, language)
+    if language != "zh":
+        return found  # with a space between all words, no two share a piece
+    clear = {each.id for each in found if is_clear(each)}
+    return tuple(sorted(found, key=lambda each: each.id not in clear))
+
+
+def _gender_sentences(language: str) -> tuple[Passage, ...]:
+    """One template for each pair of nouns, with both orders and both pronouns: the four that belong together."""
+    templates = [template.name for template in LANGUAGES[language].templates]
+    pairs = {pair.name: number for number, pair in enumerate(LANGUAGES[language].pairs)}
+    return tuple(
+        passage
+        for passage in own_corpus(f"gender_{language}").passages
+        if passage.cell and passage.cell.template == templates[pairs[passage.cell.pair] % len(templates)]
+    )
 
 
 def _has_noun_antecedent(passage: Passage) -> bool:

@@ -7,11 +7,11 @@ import streamlit as st
 
 from analysis.held_out import head_name
 from analysis.intervals import FEWEST_ARCS
-from analysis.records import CONTROLS, Record, Table, best_heads, parse_head
-from ui import heads_data, remarks
+from analysis.records import CONTROLS, GENDER, Record, Table, best_heads, parse_head
+from ui import heads_data, heads_gender, remarks
 from ui.heads_choices import View, choose_head, segments
 from ui.heads_main import unit
-from ui.heads_words import VARIANTS, bounds, guess, head_claim, origin, percent, points, short_name
+from ui.heads_words import VARIANTS, bounds, chosen_heads, guess, head_claim, origin, percent, points, short_name
 from ui.languages import _, plain
 from viz.heads_figures import score_grid
 
@@ -24,7 +24,10 @@ CLEAR = 0.05  # a gain whose whole interval lies above it
 
 def labour_tab(view: View) -> None:
     """One of three tables about all relations."""
-    way = segments(_("What to compare"), "labour", {name: _(title) for name, title in WAYS.items()}, "heads", bare=True)
+    titles = {name: _(title) for name, title in WAYS.items()}
+    if view.task == GENDER:
+        titles["heads"] = _("Nouns × heads")
+    way = segments(_("What to compare"), "labour", titles, "heads", bare=True)
     if way == "heads":
         _relations(view)
     elif way == "controls":
@@ -39,6 +42,9 @@ def _tasks(record: Record, direction: str) -> list[tuple[str, str]]:
 
 def _relations(view: View) -> None:
     record = view.record
+    if view.task == GENDER:
+        _nouns(view)
+        return
     tasks = _tasks(record, view.direction)
     names = best_heads(record, tasks)
     if not names:
@@ -77,6 +83,55 @@ def _relations(view: View) -> None:
     said = _("Grey: no better than the guess.") + " " + _("Relations from 30 arcs on.")
     st.caption(f"{plain(origin(record))} · {unit(view)} {said}")
     st.markdown(plain(_busiest(tables, heads)))
+
+
+def _nouns(view: View) -> None:
+    """Of a balanced set: each pair of nouns and each sentence × the heads that do best."""
+    (each, *_others) = view.record.raw["gender"]
+    parts = [(str(part["pair"]), part) for part in each.get("by_pair", ())]
+    parts += [
+        (_(heads_gender.TEMPLATES.get(part["template"], part["template"])), part)
+        for part in each.get("by_template", ())
+    ]
+    if not parts:
+        st.markdown(plain(_("Single pairs of nouns come with the trained run only.")))
+        return
+    heads = view.table.ranked()[:MOST_HEADS]
+    if view.head not in heads:
+        heads = [*heads[:-1], view.head]
+    values = np.array([[part["accuracy"][layer][head] for layer, head in heads] for _name, part in parts])
+    rarer = [name for name, part in parts if part.get("rarer")]
+    names = [name + (" *" if name in rarer else "") for name, _part in parts]
+    says = _("{head}: {share} for {name}")
+    figure = score_grid(
+        values,
+        values > view.table.baseline,
+        names,
+        [head_name(head) for head in heads],
+        [
+            [
+                says.format(head=head_name(head), share=percent(float(value)), name=name)
+                for head, value in zip(heads, row, strict=True)
+            ]
+            for name, row in zip(names, values.tolist(), strict=True)
+        ],
+        corner=_("nouns, sentences ↓ head →"),
+        height=90 + 24 * len(parts),
+        t=_,
+    )
+    st.plotly_chart(
+        figure,
+        key="heads_labour_grid",
+        config=remarks.CHART,
+        on_select=lambda: _clicked(heads),
+        selection_mode="points",
+        alt=_("Pairs of nouns and sentences are rows, heads are columns. Grey cells don't beat the guess."),
+    )
+    st.caption(
+        plain(origin(view.record))
+        + " · "
+        + _("In per cent. Grey: half or less, which going by place gets. * rarer nouns, on which no head is chosen.")
+    )
 
 
 def _gain(table: Table) -> float:
@@ -132,7 +187,7 @@ def _held_out(table: Table | None) -> str:
     if table is None or table.held_out is None:
         return "–"
     found = table.held_out
-    names = " / ".join(dict.fromkeys(found["heads"]))
+    names = chosen_heads(found)
     interval = f" {bounds(*found['interval'])}" if found["interval"] else ""
     return f"{names}: {percent(found['accuracy'])}{interval}"
 
@@ -150,7 +205,7 @@ def _causal(view: View) -> None:
         )
     )
     if fair is None or causal is None:
-        st.markdown(plain(_("Causal runs come with the shipped records only; this corpus was scored here.")))
+        st.markdown(plain(_("This corpus was not scored under a causal mask with this model.")))
         return
     rows: list[dict[str, Any]] = []
     for task, way in _tasks(fair, view.direction):

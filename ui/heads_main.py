@@ -5,12 +5,14 @@ from typing import Any
 import streamlit as st
 
 from analysis.coreference import BASELINES
-from analysis.records import Record, Table, shipped
-from ui import heads_data, remarks
+from analysis.records import CONTROLS, GENDER, Record, Table, shipped
+from ui import heads_data, heads_gender, remarks
 from ui.heads_choices import View, choose_head
 from ui.heads_words import (
     CUES,
     bounds,
+    chosen_heads,
+    corpus_name,
     guess,
     head_claim,
     held_out_claim,
@@ -36,8 +38,15 @@ STYLE = """<style>
 </style>"""
 
 
-def title() -> None:
-    """The page's question, and how to read the answer."""
+TALLEST = 400  # pixels of the grid: with what stands above it, it ends within 720
+
+
+def title(n_heads: int) -> None:
+    """The page's question, and how to read the answer.
+
+    Args:
+        n_heads: of the model, in all layers.
+    """
     st.html(STYLE)
     with st.container(horizontal=True, vertical_alignment="center", key="heads-title"):
         st.title(_("Which head does what, and how sure are we?"))
@@ -51,17 +60,17 @@ def title() -> None:
                     "- **Grey** cells are no better than the guess: their gain's 95 % interval reaches 0. **Hollow** "
                     "cells have fewer than 30 arcs.\n"
                     "- Square brackets hold 95 % intervals (bootstrap over sentences or documents).\n"
-                    "- The best of 72 heads is partly luck. So the best is chosen on one half of the sentences and "
+                    "- The best of {n} heads is partly luck. So the best is chosen on one half of the sentences and "
                     "scored on the other, both ways; two names mean that the halves chose two heads.\n"
                     "- Heads are named layer-head, counted from 1. A name of a relation is Universal Dependencies'."
-                )
+                ).format(n=n_heads)
             )
 
 
 def no_record(label: str) -> None:
     """The state of a model that nobody has scored yet."""
     st.info(
-        _("{model} has no scores yet. Score it on sentences below, or choose MiniLM-L6 in the sidebar.").format(
+        _("{model} has no scores yet. Score it on sentences below, or choose a built-in model in the sidebar.").format(
             model=plain(_(label))
         )
     )
@@ -83,7 +92,7 @@ def picture(view: View) -> None:
             hollow=[table.is_thin] * len(table.accuracy),
             selected=view.head,
             corner=_("layer ↓ head →"),
-            height=min(80 + 37 * table.accuracy.shape[0], 560),
+            height=max(min(80 + 37 * table.accuracy.shape[0], TALLEST), 80 + 20 * table.accuracy.shape[0]),
             t=_,
         )
         st.plotly_chart(
@@ -111,10 +120,12 @@ def meaning(table: Table) -> str:
 
 def _claims(view: View) -> None:
     table = view.table
-    if view.variant in ("untrained", "mask"):
+    if view.variant in CONTROLS:
         st.markdown(f":primary[**▲**] {plain(_control_says(view))}")
     st.markdown(f"**{plain(held_out_claim(table))}**")
     st.caption(plain(_how_chosen(table)))
+    if table.task == GENDER and view.variant not in CONTROLS:
+        st.markdown(f":primary[**▲**] {plain(heads_gender.is_no_understanding(view.record, view.head))}")
     for head in table.ranked()[:LISTED]:
         name = f"{head[0] + 1}-{head[1] + 1}"
         mark = "◆ " if head == view.head else ""
@@ -128,14 +139,20 @@ def _claims(view: View) -> None:
         )
     if view.head not in table.ranked()[:LISTED]:
         st.markdown(f"◆ {plain(head_claim(table, view.head))}")
-    if table.direction == "":
+    if table.task == GENDER:
+        heads_gender.about(view)
+    elif table.direction == "":
         _about_coreference(view)
-    st.markdown(f":small[{plain(_where_it_fails(view.record, table))}]")
+    for said in (_where_it_fails(view.record, table), _left_out(view.record) if table.direction else ""):
+        if said:
+            st.markdown(f":small[{plain(said)}]")
 
 
 def _how_chosen(table: Table) -> str:
     if table.held_out is None or table.held_out["gain_interval"] is None:
         return _("Too few to choose a head by: read these as examples.")
+    if table.task == GENDER:
+        return heads_gender.how_chosen(table)
     says = _("Chosen on half of the sentences, scored on the other half. Below: each head as if asked alone.")
     if len(table.ties) > 1:
         says += " " + _("Can't be told from the best: {heads}.").format(heads=", ".join(table.ties[1:6]))
@@ -179,10 +196,10 @@ def _other_corpora(view: View) -> str:
             continue
         table = record.table(view.table.task, "") or record.table("coref", "")
         if table is not None:
-            best = " / ".join(dict.fromkeys(table.held_out["heads"])) if table.held_out else "–"
+            best = chosen_heads(table.held_out) if table.held_out else "–"
             found.append(
                 _("{corpus}: {share} of {n}, best {best}").format(
-                    corpus=corpus.upper() if corpus in ("gum", "gap") else _("Headwork's own sentences"),
+                    corpus=corpus.upper() if corpus in ("gum", "gap") else corpus_name(record),
                     share=percent(float(table.accuracy[view.head])),
                     n=table.n,
                     best=best,
@@ -204,6 +221,16 @@ def _where_it_fails(record: Record, table: Table) -> str:
     if not failed or not table.direction:
         return ""
     return _("On this corpus no head clearly beats position for: {list}.").format(list=", ".join(failed[:8]))
+
+
+def _left_out(record: Record) -> str:
+    """The arcs that can't be asked since two words share a piece."""
+    unclear = record.raw["skipped"].get("unclear")
+    if not unclear or not unclear["arcs"]:
+        return ""
+    return _(
+        "{n} of {total} arcs are left out: in text without spaces one of their words shares a piece with another."
+    ).format(n=unclear["arcs"], total=unclear["of_arcs"])
 
 
 def _control_says(view: View) -> str:

@@ -4,12 +4,12 @@ import streamlit as st
 
 from analysis import parsing
 from analysis.chinese import is_pronoun
-from analysis.corpus import Span
+from analysis.corpus import Span, is_chinese
 from analysis.one_sentence import Link, WordMaps, hits_and_misses, offset_of, pointing
 from analysis.parsing import NoParser
-from analysis.records import COREFERENCE, Table
+from analysis.records import COREFERENCE, GENDER, Table
 from model import Mask
-from ui import chinese_words, heads_data, heads_used, loading
+from ui import chinese_words, examples, heads_data, heads_used, loading
 from ui.heads_choices import View, segments
 from ui.heads_words import RELATIONS, guess, head_claim, origin, task_name
 from ui.languages import _, explain, plain
@@ -17,7 +17,8 @@ from ui.unread import unread
 
 WAYS = {"hand": "Link two words by hand", "parser": "Parse the sentence"}
 ARCS = {"hand": "your link", "parser": "parsed arc"}
-LINK_NAMES = ("coref", "obj", "nsubj", "det", "amod", "case", "nmod:poss", "aux", "aux:pass", "advmod", "cop", "conj")
+PRONOUNS = ("coref", GENDER)
+LINK_NAMES = ("obj", "nsubj", "det", "amod", "case", "nmod:poss", "aux", "aux:pass", "advmod", "cop", "conj")
 
 
 def own_sentence(view: View, model_id: str, text: str, mask: Mask) -> None:
@@ -30,7 +31,7 @@ def own_sentence(view: View, model_id: str, text: str, mask: Mask) -> None:
     if way == "parser":
         found = _parsed(view, trace.text, model_id, mask)
     else:
-        found = _by_hand(heads_data.maps_of(text, model_id, mask))
+        found = _by_hand(view, heads_data.maps_of(text, model_id, mask), text)
     if found is None:
         return
     maps, links, link = found
@@ -48,6 +49,9 @@ def own_sentence(view: View, model_id: str, text: str, mask: Mask) -> None:
 
 
 def _parsed(view: View, text: str, model_id: str, mask: Mask) -> tuple[WordMaps, list[Link], Link] | None:
+    if is_chinese(text):
+        st.info(_("The parser reads English only. Link two words by hand."))
+        return None
     try:
         parsed = parsing.parse(text)
     except NoParser as error:
@@ -78,16 +82,30 @@ def _parsed(view: View, text: str, model_id: str, mask: Mask) -> tuple[WordMaps,
     return maps, links, links[int(number)]
 
 
-def _by_hand(maps: WordMaps) -> tuple[WordMaps, list[Link], Link] | None:
+def _asked_at_first(maps: WordMaps, text: str) -> tuple[int, int]:
+    """The words that are linked at first: those that an example is about, else a pronoun and a word before it."""
+    example = examples.of(text)
+    for question in example.agreement.questions if example is not None and example.agreement is not None else ():
+        asking = [i for i, word in enumerate(maps.words) if word == question.pronoun]
+        wanted = [i for i, word in enumerate(maps.words) if word.endswith(question.right)]  # 红 is a piece of 小红
+        if asking and wanted:
+            return asking[0], wanted[0]
+    n_words = len(maps.words)
+    pronoun = next((i for i, word in enumerate(maps.words) if i and is_pronoun(word)), 0)  # of Chinese; 0 = none
+    return (pronoun, 0) if pronoun else (min(6, n_words - 1), min(4, n_words - 2))
+
+
+def _by_hand(view: View, maps: WordMaps, text: str) -> tuple[WordMaps, list[Link], Link] | None:
     n_words = len(maps.words)
     if n_words < 2:
         st.info(_("A link needs two words. Type a longer sentence in the sidebar."))
         return None
     numbers = list(range(n_words))
-    asked = next((i for i, word in enumerate(maps.words) if i and is_pronoun(word)), 0)  # of Chinese; 0 = there is none
-    at_first = (asked, 0) if asked else (min(6, n_words - 1), min(4, n_words - 2))
+    at_first = _asked_at_first(maps, text)
+    is_new = st.session_state.get("heads_link_text") != text  # another sentence: other words are worth linking
+    st.session_state["heads_link_text"] = text
     for name, first in zip(("heads_asking", "heads_wanted"), at_first, strict=True):
-        if st.session_state.get(name) not in numbers:
+        if is_new or st.session_state.get(name) not in numbers:
             st.session_state[name] = first
     labels = [f"{word} ({place})" for place, word in enumerate(maps.words, start=1)]
     left, middle, right = st.columns(3, gap="small")
@@ -96,7 +114,12 @@ def _by_hand(maps: WordMaps) -> tuple[WordMaps, list[Link], Link] | None:
     with middle:
         wanted = st.selectbox(_("at this word"), numbers, format_func=labels.__getitem__, key="heads_wanted")
     with right:
-        names = {name: task_name(name, "dep>head") for name in LINK_NAMES}
+        known = {task for task, _direction in view.record.tasks()}
+        names = {
+            name: task_name(name, "dep>head") for name in (*PRONOUNS, *LINK_NAMES) if name != GENDER or name in known
+        }
+        if st.session_state.get("heads_link_name") not in names:
+            st.session_state["heads_link_name"] = view.task if view.task in names else next(iter(names))
         relation = st.selectbox(_("as"), list(names), format_func=names.__getitem__, key="heads_link_name")
     if asking == wanted:
         st.info(_("A word can't be linked with itself. Choose two words."))
@@ -125,7 +148,7 @@ def _one_link(view: View, maps: WordMaps, link: Link) -> str:
         said += " " + _("{step} finds it too, in this sentence.").format(step=guess(f"{offset:+d}").capitalize())
     if len(maps.words) > 1:
         content = float(maps.content()[(*view.head, link.asking)])
-        said += " " + _("The head leaves {weight} of 1 on words here; the rest lies on [CLS] and [SEP].").format(
+        said += " " + _("The head leaves {weight} of 1 on words here; the rest lies on special tokens.").format(
             weight=f"{content:.2f}"
         )
     return said
@@ -142,6 +165,8 @@ def _its_record(view: View, link: Link) -> str:
 
 
 def _table_for(view: View, link: Link) -> Table | None:
+    if link.relation == GENDER:
+        return view.record.table(GENDER, "")
     if link.relation in COREFERENCE:
         return view.record.table("coref-noun") or view.record.table("coref")
     return view.record.table(link.relation, "dep>head") if link.relation in RELATIONS else None

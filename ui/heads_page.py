@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from analysis.corpus import is_chinese
 from model import HeadworkError, Mask
 from ui import heads_choices, heads_data, heads_main
 from ui.heads_card import card_tab
@@ -18,17 +19,17 @@ TABS = {
     "card": "Head card",
     "corpus": "Your corpus",
 }
-title = heads_main.title
 
 
 def show(model_id: str, text: str, mask: Mask) -> None:
-    """Everything below the title.
+    """The whole page.
 
     Args:
         model_id: of the sidebar.
         text: the sidebar's sentence.
         mask: the sidebar's.
     """
+    heads_main.title(heads_data.n_heads(model_id))
     for key, value in st.session_state.pop("heads_next", {}).items():
         st.session_state[key] = value
     if not heads_data.corpora(model_id):
@@ -37,7 +38,7 @@ def show(model_id: str, text: str, mask: Mask) -> None:
         st.session_state.setdefault("heads_upload_source", "en")  # so that one click is enough
         corpus_tab(model_id, label)
         return
-    view = heads_choices.read_controls(model_id)
+    view = heads_choices.read_controls(model_id, "zh" if is_chinese(text) else "en")
     heads_main.picture(view)
     _tabs(view, model_id, text, mask)
 

@@ -9,18 +9,18 @@ from streamlit.delta_generator import DeltaGenerator
 
 from analysis.corpus import Passage, Sentence
 from analysis.one_sentence import Link, WordMaps, hits_and_misses, links_of
-from analysis.records import COREFERENCE
+from analysis.records import GENDER
 from model import Mask
-from ui import heads_data, heads_own, heads_used, mask_choice, remarks
+from ui import chinese_words, heads_data, heads_own, heads_used, loading, mask_choice, remarks
 from ui.heads_choices import View, kept, segments
-from ui.heads_words import RELATIONS, clause, task_name
-from ui.languages import _, plain
+from ui.heads_words import COREFERENCE_NAMES, RELATIONS, clause, task_name
+from ui.languages import _, _n, plain
 from viz.arc_figure import arc_figure, sentence_width
 from viz.heads_figures import outline
 from viz.heatmaps import head_heatmap
 
 SOURCES = {"corpus": "From Headwork's corpus", "own": "Your sentence"}
-MOST_LISTED = 60
+MOST_LISTED = 64  # of the balanced set: one sentence for each of 16 pairs of nouns, four ways
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +31,7 @@ class Shown:
         links: the gold ones, asking word → right word.
         arrows: the head's, (asking, where it looks, is right).
         arcs_are: what the legend calls the arcs: by whom they were drawn.
+        others: all that a pronoun may mean.
     """
 
     text: str
@@ -38,6 +39,7 @@ class Shown:
     links: tuple[Link, ...]
     arrows: tuple[tuple[int, int, bool], ...]
     arcs_are: str = "gold arc"
+    others: Sequence[int] = ()
 
 
 def sentence_tab(view: View, model_id: str, text: str, mask: Mask) -> None:
@@ -53,24 +55,30 @@ def sentence_tab(view: View, model_id: str, text: str, mask: Mask) -> None:
 
 def _from_corpus(view: View, model_id: str) -> None:
     task = view.table.task
-    examples = heads_data.sentences_with(task)
+    language = heads_data.language_of(view.record)
+    examples = heads_data.askable(task, language, model_id)
     if not examples:
         st.info(_("Headwork's own sentences have no such arc. Choose another relation, or your sentence."))
         return
     examples = examples[:MOST_LISTED]
-    names = {each.id: " ".join(each.words) for each in examples}
-    chosen = kept("sentence", list(names), next(iter(names)))
+    names = {each.id: each.text for each in examples}
+    kept("sentence", list(names), next(iter(names)))
     chosen = st.selectbox(
         _("Sentence"), list(names), format_func=names.__getitem__, key="heads_sentence", persist_state="session"
     )
     example = next(each for each in examples if each.id == chosen)
     mask = Mask.causal() if view.variant == "causal" else Mask.bidirectional()
-    everything = task not in COREFERENCE and st.toggle(_("All relations of the sentence"), key="heads_all")
+    is_arcs = isinstance(example, Sentence)
+    everything = is_arcs and st.toggle(_("All relations of the sentence"), key="heads_all")
+    if language == "zh":
+        chinese_words.pronouns_without_token(loading.trace(example.text, model_id, mask), offers=False)
     maps = heads_data.maps_of(example.text, model_id, mask, example.words, example.spans)
     shown = _passage(view, example, maps) if isinstance(example, Passage) else _arcs(view, example, maps, everything)
     st.markdown(plain(_result(view, shown, maps)))
     said = _("Arcs by hand or by construction, Headwork's own sentences. Trained weights, mask {mask}.")
     st.caption(plain(said.format(mask=mask_choice.name(mask))))
+    if task == GENDER:
+        st.markdown(f":small[{plain(_('The four sentences of each pair stand after each other in the list.'))}]")
     with draw(view, shown):
         heads_used.used(view, example.text, model_id, mask, maps, shown.links)
 
@@ -81,29 +89,44 @@ def _arcs(view: View, sentence: Sentence, maps: WordMaps, everything: bool) -> S
         for link in links_of(sentence, view.table.direction)
         if (everything or link.relation == view.table.task) and maps.allowed[link.asking, link.wanted]
     ]
+    unclear = maps.unclear
+    clear = [link for link in links if not (unclear[link.asking] or unclear[link.wanted])]
+    if len(clear) < len(links):
+        said = _n(
+            "{n} arc is not asked: one of its words shares a piece with another.",
+            "{n} arcs are not asked: one of their words shares a piece with another.",
+            len(links) - len(clear),
+        )
+        st.markdown(f":small[{plain(said.format(n=len(links) - len(clear)))}]")
+    links = clear
     arrows = hits_and_misses(maps.target[:, view.head[0], view.head[1]], links)
     return Shown(sentence.text, maps, tuple(links), tuple(arrows))
 
 
 def _passage(view: View, passage: Passage, maps: WordMaps) -> Shown:
     """The pronoun's arrow goes to the mention with most weight among those that may be meant."""
-    may = [i for i in range(len(passage.candidates)) if view.table.task == "coref" or i in (passage.nouns or ())]
+    nouns_only = view.table.task == "coref-noun"
+    may = [i for i in range(len(passage.candidates)) if not nouns_only or i in (passage.nouns or ())]
     words = [passage.candidates[i] for i in may]
     weights = maps.maps[view.head[0], view.head[1], passage.pronoun, words]
     looked = words[int(np.argmax(weights))]
+    if maps.unclear[[passage.pronoun, *words]].any():
+        return Shown(passage.text, maps, (), ())
     links = tuple(Link(passage.pronoun, word, "coref") for word in passage.antecedents if word in words)
-    return Shown(passage.text, maps, links, ((passage.pronoun, looked, looked in passage.antecedents),))
+    return Shown(passage.text, maps, links, ((passage.pronoun, looked, looked in passage.antecedents),), others=words)
 
 
 def _result(view: View, shown: Shown, maps: WordMaps) -> str:
     """Hits in this sentence, and how many heads do it too: one sentence proves nothing."""
     if not shown.links:
-        return _("No such arc can be seen here under this mask.")
+        return _("No such arc can be asked here.")
     n_right = sum(is_right for _asking, _looked, is_right in shown.arrows)
     said = _("{head} gets {right} of {n} right here.").format(head=view.name, right=n_right, n=len(shown.arrows))
     link = shown.links[0]
     if link.relation == "coref":
-        return said
+        row = maps.maps[view.head[0], view.head[1], link.asking]
+        listed = ", ".join(f"“{maps.words[word]}” {float(row[word]):.2f}" for word in shown.others)
+        return said + " " + _("“{pronoun}” gives {list}.").format(pronoun=maps.words[link.asking], list=listed)
     n_heads = int((maps.target[link.asking] == link.wanted).sum())
     return (
         said
@@ -149,13 +172,13 @@ def draw(view: View, shown: Shown, marked: Sequence[int] = ()) -> DeltaGenerator
             alt=_("Attention map of head {name}: each row is a query, each column a key.").format(name=view.name),
         )
         st.caption(
-            _("Between words. Framed: where the head should look. Weight on [CLS] and [SEP] is left out, not rescaled.")
+            _("Between words. Framed: where the head should look. Weight on special tokens is left out, not rescaled.")
         )
     return right
 
 
 def _short(relation: str) -> str:
-    return _("refers to") if relation in ("coref", *COREFERENCE) else relation
+    return _("refers to") if relation in COREFERENCE_NAMES else relation
 
 
 def _sentence_alt(view: View, shown: Shown) -> str:

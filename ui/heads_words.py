@@ -1,6 +1,9 @@
 """How relations, baselines and claims are put into words. A claim has its n, its interval and its baseline."""
 
-from analysis.records import COREFERENCE, Record, Table
+import re
+from typing import Any
+
+from analysis.records import GENDER, Record, Table
 from ui.languages import _
 
 # relation → dependent (one, many) and head (one, many): what UD's guidelines say, in a word or a clause.
@@ -50,6 +53,7 @@ RELATIONS: dict[str, tuple[str, str, str, str]] = {
 COREFERENCE_NAMES = {
     "coref-noun": "pronoun → the noun it stands for",
     "coref": "pronoun → any right mention before it",
+    GENDER: "pronoun → the noun of its gender",
 }
 CUES = {
     "gender": "gender",
@@ -58,7 +62,7 @@ CUES = {
     "binding": "reflexive or not",
     "meaning": "only meaning",
 }
-SHORT = {"coref-noun": "pronoun → noun", "coref": "pronoun → any"}
+SHORT = {"coref-noun": "pronoun → noun", "coref": "pronoun → any", GENDER: "pronoun → its gender"}
 OFFSETS = {
     "-5": "looking five words back",
     "-4": "looking four words back",
@@ -80,6 +84,10 @@ CORPORA = {
     "own": "Headwork's own sentences",
     "gum": "Real text: GUM",
     "gap": "Real text: GAP",
+    "gender_en": "Balanced set, English",
+    "ud_zh": "Real text: UD Chinese",
+    "own_zh": "Headwork's own Chinese sentences",
+    "gender_zh": "Balanced set, Chinese",
 }
 VARIANTS = {
     "trained": "trained, looks both ways",
@@ -90,9 +98,13 @@ VARIANTS = {
 }
 
 
+MOST_HEADS = 3  # that are named as chosen
+LONGEST_NAME = 24  # characters of a model's name beside a figure; what it says in brackets goes
+
+
 def task_name(task: str, direction: str) -> str:
     """A task in one clause, with UD's name: "obj: object → verb"."""
-    if task in COREFERENCE:
+    if task in COREFERENCE_NAMES:
         return _(COREFERENCE_NAMES[task])
     return f"{task}: {clause(task, direction)}"
 
@@ -114,7 +126,7 @@ def clause(relation: str, direction: str) -> str:
 
 def things(table: Table) -> str:
     """What was asked, in the plural: objects."""
-    if table.task in COREFERENCE:
+    if table.task in COREFERENCE_NAMES:
         return _("pronouns")
     if table.task not in RELATIONS:
         return _("arcs")
@@ -139,7 +151,7 @@ def bounds(low: float, high: float) -> str:
 
 def points(gain: float) -> str:
     """A gain in percentage points, with its sign."""
-    return f"{100 * gain:+.0f}".replace("-", "−")
+    return f"{round(100 * gain):+d}".replace("-", "−")
 
 
 def head_claim(table: Table, head: tuple[int, int]) -> str:
@@ -167,7 +179,7 @@ def held_out_claim(table: Table) -> str:
         )
     low, high = found["gain_interval"]
     values = {
-        "heads": " / ".join(dict.fromkeys(found["heads"])),
+        "heads": chosen_heads(found),
         "n": table.n,
         "things": things(table),
         "accuracy": f"{percent(found['accuracy'])} {bounds(*found['interval'])}",
@@ -185,6 +197,12 @@ def held_out_claim(table: Table) -> str:
     return sentence.format(**values)
 
 
+def chosen_heads(found: dict[str, Any]) -> str:
+    """The heads of a held-out result, each once: "3-9 / 2-5". Of many, as random weights give, the first few."""
+    names = list(dict.fromkeys(found["heads"]))
+    return " / ".join(names[:MOST_HEADS]) + (" / …" if len(names) > MOST_HEADS else "")
+
+
 def origin(record: Record) -> str:
     """Model, corpus, n and date of a record: stands beside every number."""
     about = record.provenance
@@ -194,7 +212,10 @@ def origin(record: Record) -> str:
         _("{n} passages with a pronoun").format(n=n_passages) if n_passages else "",
     ]
     label, variant = str(about["model"]["label"]).partition(", untrained")[0], about.get("variant", "trained")
-    parts = [_(label), corpus_name(record), ", ".join(each for each in counted if each)]
+    name = _(label)
+    if len(name) > LONGEST_NAME:
+        name = re.split(r" \(|（", name)[0]
+    parts = [name, corpus_name(record), ", ".join(each for each in counted if each)]
     if variant != "trained":
         parts.insert(1, _(VARIANTS[variant]))
     if about.get("date"):

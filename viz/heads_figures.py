@@ -164,7 +164,7 @@ def head_bars(bars: Sequence[Bar], *, t: Translate = untranslated) -> go.Figure:
     """One head's accuracy for each task, the first on top."""
     figure = go.Figure(
         layout={
-            **layout("", height=80 + 34 * max(len(bars), 1), top=50),
+            **layout("", height=100 + 34 * max(len(bars), 1), top=50),
             "dragmode": False,
             "bargap": 0.35,
             "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "font": {"size": 13, "color": TEXT}},

@@ -15,6 +15,7 @@ from ui import (
     heads_card,
     heads_choices,
     heads_corpus,
+    heads_gender,
     heads_labour,
     heads_own,
     heads_page,
@@ -77,6 +78,7 @@ def sentences():
         *(words.COREFERENCE_NAMES, words.OFFSETS, words.CORPORA, words.VARIANTS, heads_labour.WAYS, heads_used.OF),
         *(heads_choices.QUANTITIES, heads_corpus.READY, heads_own.WAYS, heads_page.TABS),
         *(heads_sentence.SOURCES, words.SHORT, words.CUES, heads_labour.HEADINGS, heads_own.ARCS),
+        *(heads_gender.TEMPLATES, heads_gender.ONLY_MEANING),
     ):
         yield from ((title, "ui/heads_*.py") for title in titles.values())
     yield from ((sentence, "ui/chinese_words.py") for sentence in PARTERS.values())
