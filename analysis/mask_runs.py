@@ -188,8 +188,9 @@ class PaddedBatch(Arrays):
 
 @torch.inference_mode()
 def padded_batch(model: AttentionModel, text: str, other_text: str, layer: int, side: Side = "right") -> PaddedBatch:
-    """Runs two sentences as one batch under each of `CASES`.
+    """Runs the shorter of two sentences as its row of their padded batch, under each of `CASES`.
 
+    The rows of a batch don't see each other, so the longer sentence itself needn't be run.
     With padding on the left, positions are counted from the first real token, as decoders do when they generate.
 
     Raises:
@@ -208,55 +209,55 @@ def padded_batch(model: AttentionModel, text: str, other_text: str, layer: int, 
     pad_id, filler = padded.ids[-1], alone[1 - row].ids[lengths[1 - row] // 2]
     order = np.arange(m) if side == "right" else np.roll(np.arange(m), m - n)
     places = np.flatnonzero(order < n)  # where the real tokens are
-    is_padding = np.zeros((2, m), dtype=bool)
-    is_padding[row] = order >= n
+    is_padding = order >= n
+    ids = torch.tensor([alone[row].ids])  # (1, N)
+    embed = model.transformer.embeddings
 
-    def batch(fill: int) -> Tensor:
-        embed = model.transformer.embeddings
-        real = embed(torch.tensor([alone[row].ids]))  # (1, N, d_model): positions from the first real token
-        if side == "right":
-            short = embed(torch.tensor([[*alone[row].ids, *[fill] * (m - n)]]))
-        else:
-            short = torch.cat([embed(torch.full((1, m - n), fill)), real], dim=1)
-        both = [short, embed(torch.tensor([alone[1 - row].ids]))]
-        return torch.cat(both if row == 0 else both[::-1])  # (2, M, d_model)
+    def padded_with(fill: int) -> Tensor:
+        """(1, M, d_model)."""
+        fillers = torch.full((1, m - n), fill)
+        if side == "left":
+            return torch.cat([embed(fillers), embed(ids)], dim=1)  # positions from the first real token
+        embedded: Tensor = embed(torch.cat([ids, fillers], dim=1))
+        return embedded
 
-    with_pad, with_filler = batch(pad_id), batch(filler)
+    with_pad, with_filler = padded_with(pad_id), padded_with(filler)
+    bases = {True: Mask.causal(), False: Mask.bidirectional()}
+    singles = {
+        is_causal: model.transformer(ids, mask.allowed(n), record="hidden").hidden_states
+        for is_causal, mask in bases.items()
+    }
     maps, masks, shares, moved, refilled = [], [], [], [], []
     for case in CASES:
-        base = Mask.causal() if case.startswith("causal") else Mask.bidirectional()
-        allowed = base.allowed(m, torch.tensor(is_padding) if case.endswith("padding") else None)
-        allowed = allowed.expand(2, 1, m, m)  # (2, 1, M, M)
+        is_causal = case.startswith("causal")
+        hidden_keys = torch.tensor(is_padding[None]) if case.endswith("padding") else None
+        allowed = bases[is_causal].allowed(m, hidden_keys).expand(1, 1, m, m)
         run = model.transformer.encode(with_pad, allowed, record="hidden")
-        single = model.transformer(torch.tensor([alone[row].ids]), base.allowed(n), record="hidden")
-        masks.append(allowed[row, 0].numpy())
-        maps.append(_array(run.attention[layer, row].clone()))
-        on_padding = (maps_of[row][:, places][..., is_padding[row]] for maps_of in run.attention)  # L of (h, N, M − N)
+        masks.append(allowed[0, 0].numpy())
+        maps.append(_array(run.attention[layer, 0].clone()))
+        on_padding = (maps_of[0][:, places][..., is_padding] for maps_of in run.attention)  # L of (h, N, M − N)
         shares.append(np.stack([weights.sum(-1).mean(-1).numpy() for weights in on_padding]))
-        moved.append([_moved(x[0], y[row, places]).max() for x, y in zip(*_states(single, run), strict=True)])
-        outputs = run.hidden[row, places]
-        del run, single  # their maps, before another run makes as many
+        pairs = zip(cast("list[Tensor]", singles[is_causal]), cast("list[Tensor]", run.hidden_states), strict=True)
+        moved.append([_moved(x[0], y[0, places]).max() for x, y in pairs])
+        outputs = run.hidden[0, places]
+        del run  # its maps, before another run makes as many
         if not case.endswith("padding"):
             refilled.append(np.nan)
             continue
         again = model.transformer.encode(with_filler, allowed)
-        refilled.append(_moved(outputs, again.hidden[row, places]).max())
+        refilled.append(_moved(outputs, again.hidden[0, places]).max())
         del again
     return PaddedBatch(
         tokens=padded,
         is_second=row == 1,
         order=order,
-        is_padding=is_padding[row],
+        is_padding=is_padding,
         attention=np.stack(maps),
         allowed=np.stack(masks),
         pad_share=np.stack(shares).astype(np.float64),
         moved=np.array(moved),
         refilled=np.array(refilled),
     )
-
-
-def _states(*outputs: object) -> list[list[Tensor]]:
-    return [cast("list[Tensor]", output.hidden_states) for output in outputs]  # type: ignore[attr-defined]
 
 
 def _moved(x: Tensor, y: Tensor) -> Doubles:

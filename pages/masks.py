@@ -36,6 +36,7 @@ mask_picture.honest(first, second)
 {"one": mask_picture.one_head, "all": mask_picture.all_heads, "split": mask_picture.split}[shown](
     first, second, layer, head
 )
+mask_picture.blocks(first)
 
 opened, place = open_tab(
     {

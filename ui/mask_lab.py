@@ -21,7 +21,7 @@ from model import AttentionTrace, Mask
 from ui.languages import _
 from ui.loading import TraceCache, load_model, named
 
-CACHE_MB = 64  # one layer of BERT-base at 512 tokens takes 13 MB, its padded batch 51 MB; an example sentence 0.01 MB
+CACHE_MB = 96  # one layer of BERT-base at 512 tokens takes 13 MB, its padded batch 51 MB; an example sentence 0.01 MB
 
 
 @st.cache_resource(show_spinner=False)

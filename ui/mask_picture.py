@@ -13,6 +13,7 @@ from ui.mask_choice import name
 from ui.mask_lab import scores_of
 from ui.remarks import CHART, scientific
 from ui.unread import caution, unread
+from viz.blocks import block_size
 from viz.heatmaps import layer_grid
 from viz.mask_effects import difference_grid, entitle
 from viz.mask_figures import difference_map, weight_map
@@ -61,6 +62,16 @@ def honest(first: AttentionTrace, second: AttentionTrace) -> None:
     pronouns_without_token(first)
     if first.mask == second.mask:
         st.info(_("Both masks are the same, so nothing changes. Choose another one to compare with."))
+
+
+def blocks(trace: AttentionTrace) -> None:
+    """Says what a cell stands for where a long sentence is drawn in blocks."""
+    if (step := block_size(trace.n_tokens)) > 1:
+        said = _(
+            "A long sentence: a cell of these maps shows the largest of {step} × {step} weights, and of the change the "
+            "one farthest from 0. The Attention page draws every weight."
+        )
+        st.caption(said.format(step=step))
 
 
 def view() -> str:

@@ -4,7 +4,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from analysis import Comparison
-from viz.heatmaps import _SECOND_AXES, _add_masked, _token_axes
+from viz.heatmaps import SECOND_AXES, _add_masked, _token_axes
 from viz.look import TEXT, Translate, hover, layout, tick_text, untranslated
 from viz.style import DIFFERENCE_SCALE
 
@@ -83,7 +83,7 @@ def difference_heatmap(
     if not seen.all():
         _add_masked(figure, seen, t)
     if "xaxis2" in axes:
-        figure.add_trace(go.Scatter(_SECOND_AXES))
+        figure.add_trace(go.Scatter(SECOND_AXES))
     figure.add_trace(
         go.Bar(
             x=distances,

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import plotly.graph_objects as go
 from plotly.colors import get_colorscale
 
+from viz.blocks import coarsen
 from viz.look import (
     ACCENT,
     HOLE,
@@ -36,7 +37,7 @@ WIDE_TICK_PIXELS = 13  # Chinese characters fill their line
 MAX_POINTED = (
     40  # a tile of the layer grid is about 100 pixels wide: cells can be pointed at up to here, then only seen
 )
-_SECOND_AXES = {"x": [None], "y": [None], "xaxis": "x2", "yaxis": "y2", "hoverinfo": "skip", "showlegend": False}
+SECOND_AXES = {"x": [None], "y": [None], "xaxis": "x2", "yaxis": "y2", "hoverinfo": "skip", "showlegend": False}
 MAX_CELLS = 100  # beyond this, cells of a tile are smaller than a pixel
 
 Floats = npt.NDArray[np.float32]
@@ -127,7 +128,7 @@ def head_heatmap(
     if not allowed.all():
         _add_masked(figure, allowed, t)
     if "xaxis2" in axes:
-        figure.add_trace(go.Scatter(_SECOND_AXES))
+        figure.add_trace(go.Scatter(SECOND_AXES))
     return figure
 
 
@@ -160,7 +161,8 @@ def layer_grid(
     """
     n_heads, n_tokens = attention.shape[0], len(labels)
     _check_shapes(attention[0], allowed, n_tokens)
-    weights, step = _coarsen(np.where(allowed, attention, np.nan).astype(np.float32), MAX_CELLS)
+    step = math.ceil(n_tokens / MAX_CELLS)
+    weights = coarsen(np.where(allowed, attention, np.nan), step)
     n_cells = weights.shape[-1]
     n_columns = math.ceil(math.sqrt(n_heads))
     n_rows = math.ceil(n_heads / n_columns)
@@ -281,7 +283,7 @@ def _token_axes(ticks: list[str], t: Translate, *, height: int, scale: float, na
     """Axes for square cells with a tick for each token. When tokens are many only every k-th is labelled.
 
     Hover reads its names from the axis of the trace, so that axis keeps every name; the labels one can see then
-    stand on a second pair of axes laid over it, which needs a trace of its own (`_SECOND_AXES`). They go into the
+    stand on a second pair of axes laid over it, which needs a trace of its own (`SECOND_AXES`). They go into the
     layout at once: changing the layout of a figure that has traces takes Plotly 25 ms.
     """
     n_tokens = len(ticks)
@@ -359,20 +361,6 @@ def _colorbar_ticks(style: Style, quantity: str) -> dict[str, Any]:
         return {"tickvals": style.places(np.array(ticks)).tolist(), "ticktext": [f"{tick:.3g}" for tick in ticks]}
     at = ticks if style.curve == "linear" else style.places(np.array(ticks)).tolist()
     return {"tickvals": [at[0], at[-1] / 2, at[-1]], "ticktext": ["0", quantity, f"{style.maximum:g}"]}
-
-
-def _coarsen(weights: Floats, limit: int) -> tuple[Floats, int]:
-    """(h, N, N) → (h, cells, cells): the largest weight of each step × step block, NaN only where all of it is NaN."""
-    n_heads, n_tokens, _ = weights.shape
-    step = math.ceil(n_tokens / limit)
-    if step == 1:
-        return weights, 1
-    n_cells = math.ceil(n_tokens / step)
-    padded = np.full((n_heads, n_cells * step, n_cells * step), -1, dtype=np.float32)
-    padded[:, :n_tokens, :n_tokens] = np.nan_to_num(weights, nan=-1)
-    blocks = padded.reshape(n_heads, n_cells, step, n_cells, step).max(axis=(2, 4))  # (h, cells, cells)
-    blocks[blocks < 0] = np.nan
-    return blocks, step
 
 
 def _edges(n_tiles: int, n_cells: int, gap: float) -> Floats:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
+from viz.blocks import coarsen
 from viz.heatmaps import layer_grid
 from viz.look import (
     ACCENT,
@@ -21,7 +22,7 @@ from viz.look import (
     tick_text,
     untranslated,
 )
-from viz.mask_figures import DIFFERENCES, FRAME, LABEL, MAP_HEIGHT, SEEN, Floats, Singles, heading
+from viz.mask_figures import DIFFERENCES, FRAME, LABEL, MAP_HEIGHT, SEEN, Floats, heading
 
 
 def entitle(figure: go.Figure, title: str) -> go.Figure:
@@ -52,7 +53,7 @@ def difference_grid(
     n_columns = int(np.ceil(np.sqrt(n_heads)))
     old = figure.data[0]
     n_cells = (old.z.shape[1] + 1) // n_columns - 1
-    tiles = _farthest_from_zero(difference, n_cells)
+    tiles = coarsen(difference, math.ceil(n_tokens / n_cells), "farthest")
     mosaic = np.full(old.z.shape, np.nan, dtype=np.float32)
     for head in range(n_heads):
         row, column = divmod(head, n_columns)
@@ -199,15 +200,3 @@ def moves(
         automargin=True,
     )
     return figure
-
-
-def _farthest_from_zero(values: Floats, n_cells: int) -> Singles:
-    """(h, N, N) → (h, cells, cells): of each block the value farthest from 0."""
-    n_heads, n_tokens, _ = values.shape
-    step = -(-n_tokens // n_cells)
-    padded = np.zeros((n_heads, n_cells * step, n_cells * step), dtype=np.float32)
-    padded[:, :n_tokens, :n_tokens] = values
-    blocks = padded.reshape(n_heads, n_cells, step, n_cells, step)
-    high, low = blocks.max(axis=(2, 4)), blocks.min(axis=(2, 4))
-    farthest: Singles = np.where(high >= -low, high, low)
-    return farthest

@@ -6,13 +6,15 @@ Maps come from `viz.heatmaps.head_heatmap`, so that a cell, a token and a masked
 import html
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import plotly.graph_objects as go
 
-from viz.heatmaps import head_heatmap
-from viz.look import ACCENT, HOLE, TEXT, Translate, hover, untranslated
+from viz.blocks import block_size, in_blocks
+from viz.heatmaps import SECOND_AXES, head_heatmap
+from viz.look import ACCENT, HOLE, TEXT, Translate, hover, tick_text, untranslated
 
 Floats = npt.NDArray[np.floating]
 Bools = npt.NDArray[np.bool_]
@@ -45,7 +47,7 @@ def weight_map(
     t: Translate = untranslated,
 ) -> go.Figure:
     """One map among several, 0 to 1 as everywhere. `query` outlines a row. NaN cells stay empty."""
-    figure = head_heatmap(attention, allowed, labels, title=title, height=height, t=t)
+    figure = head_heatmap(*in_blocks(attention, allowed, labels), title=title, height=height, t=t)
     if says_masked and not allowed.all():
         figure.add_annotation(
             text="▨ " + t("masked"),
@@ -53,7 +55,7 @@ def weight_map(
             showarrow=False,
             font={"color": TEXT},
         )
-    return compact(figure, len(labels), query)
+    return compact(figure, labels, query)
 
 
 def difference_map(
@@ -77,9 +79,8 @@ def difference_map(
         height: in pixels.
         t: translates the figure's own words.
     """
-    n_tokens = len(labels)
-    shown = np.ones((n_tokens, n_tokens), dtype=bool) if hidden is None else ~hidden
-    figure = head_heatmap(difference, shown, labels, title=title, height=height, t=t)
+    shown = np.ones(difference.shape, dtype=bool) if hidden is None else ~hidden
+    figure = head_heatmap(*in_blocks(difference, shown, labels, "farthest"), title=title, height=height, t=t)
     limit = max(limit, 1e-9)
     figure.data[0].update(
         zmin=-limit,
@@ -89,7 +90,7 @@ def difference_map(
         hovertemplate=hover(t("query '{query}' → key '{key}': {weight}"), weight="%{z:+.2f}"),
         colorbar={"tickvals": [-limit, 0, limit], "ticktext": [f"{-limit:+.2f}", t("difference"), f"{limit:+.2f}"]},
     )
-    return compact(figure, n_tokens, None)
+    return compact(figure, labels, None)
 
 
 def score_map(
@@ -104,7 +105,7 @@ def score_map(
     t: Translate = untranslated,
 ) -> go.Figure:
     """Scores before the softmax, between `limits`, which maps that are compared share."""
-    figure = head_heatmap(scores, allowed, labels, title=title, height=height, t=t)
+    figure = head_heatmap(*in_blocks(scores, allowed, labels), title=title, height=height, t=t)
     low, high = limits
     figure.data[0].update(
         zmin=low,
@@ -113,7 +114,7 @@ def score_map(
         hovertemplate=hover(t("query '{query}' → key '{key}': {weight}"), weight="%{z:.2f}"),
         colorbar={"tickvals": [low, high], "ticktext": [f"{low:.1f}", f"{high:.1f}"]},
     )
-    return compact(figure, len(labels), query)
+    return compact(figure, labels, query)
 
 
 def mask_matrix(
@@ -128,7 +129,8 @@ def mask_matrix(
 ) -> go.Figure:
     """A mask itself: filled where the query may look, hatched where it may not, with `words` written in small ones."""
     n_tokens = len(labels)
-    figure = head_heatmap(np.zeros((n_tokens, n_tokens)), allowed, labels, title=title, height=height, t=t)
+    nothing = np.zeros((n_tokens, n_tokens), dtype=np.float32)
+    figure = head_heatmap(*in_blocks(nothing, allowed, labels), title=title, height=height, t=t)
     may, may_not = words
     figure.data[0].update(
         colorscale=[[0, SEEN], [1, SEEN]],
@@ -148,31 +150,40 @@ def mask_matrix(
                 showlegend=False,
             )
         )
-    return compact(figure, n_tokens, query)
+    return compact(figure, labels, query)
 
 
-def compact(figure: go.Figure, n_tokens: int, query: int | None) -> go.Figure:
-    """Title, colour bar and map under each other, in small print: these maps stand three or four in a row."""
+def compact(figure: go.Figure, labels: Sequence[str], query: int | None) -> go.Figure:
+    """Title, colour bar and map under each other, in small print: these maps stand three or four in a row.
+
+    The figure shows the tokens `labels` as `in_blocks` has them; `query` counts tokens. It is taken apart and made
+    anew: changing the layout of a figure that has traces takes Plotly three times as long.
+    """
+    first, *others = (trace.to_plotly_json() for trace in figure.data)
+    layout = figure.layout.to_plotly_json()
+    del layout["template"]  # the default one, which a new figure gets without checking it
+    n_tokens = len(labels)
     size = 12 if n_tokens <= 16 else 10 if n_tokens <= 28 else 9
-    figure.update_xaxes(tickfont_size=size, title=None)
-    figure.update_yaxes(tickfont_size=size, title=None)
-    for annotation in figure.layout.annotations:
-        annotation.update(yshift=32, font={"size": 15 if annotation.x == 0 else 13})
-    figure.update_layout(margin={"t": 58}, showlegend=False)  # a legend would push the map down
-    bar = {"len": 1, "x": 0, "xanchor": "left", "thickness": 7, "ypad": 3, "tickfont": {"size": 12}, "tickangle": 0}
-    figure.data[0].update(colorbar=bar)
-    _thin(figure, n_tokens)
+    for name, axis in layout.items():
+        if name.startswith(("xaxis", "yaxis")):
+            axis["tickfont"]["size"] = size
+            axis.pop("title", None)
+    for annotation in layout["annotations"]:
+        annotation["yshift"] = 32
+        annotation["font"]["size"] = 15 if annotation["x"] == 0 else 13
+    layout["margin"]["t"] = 58
+    layout["showlegend"] = False  # it would push the map down
+    bar = first["colorbar"]
+    bar |= {"len": 1, "x": 0, "xanchor": "left", "thickness": 7, "ypad": 3, "tickangle": 0}
+    bar["tickfont"]["size"] = 12
+    if _thin(layout, labels):
+        others.append({"type": "scatter", **SECOND_AXES})
     if query is not None:
-        figure.add_shape(
-            type="rect",
-            x0=-0.5,
-            x1=n_tokens - 0.5,
-            y0=query - 0.5,
-            y1=query + 0.5,
-            line={"color": ACCENT, "width": 2},
-            fillcolor=HOLE,
-        )
-    return figure
+        row = query // block_size(n_tokens)
+        box = {"x0": -0.5, "x1": len(first["z"]) - 0.5, "y0": row - 0.5, "y1": row + 0.5}
+        line = {"color": ACCENT, "width": 2}
+        layout["shapes"] = [{"type": "rect", **box, "line": line, "fillcolor": HOLE}]
+    return go.Figure([first, *others], layout)
 
 
 def heading(title: str) -> dict[str, object]:
@@ -191,25 +202,23 @@ def heading(title: str) -> dict[str, object]:
     }
 
 
-def _thin(figure: go.Figure, n_tokens: int) -> None:
-    """Fewer token labels where they would overlap.
+def _thin(layout: dict[str, Any], labels: Sequence[str]) -> bool:
+    """Fewer token labels where they would overlap; of a block, its first token.
 
     As in head_heatmap: hover reads all names from the first pair of axes, the thinned labels stand on a second pair.
+    Says whether that pair is new, and so needs a trace.
     """
-    step = math.ceil(n_tokens * LABEL / (figure.layout.height - FRAME))
+    ticks = [tick_text(label) for label in labels[:: block_size(len(labels))]]
+    step = math.ceil(len(ticks) * LABEL / (layout["height"] - FRAME))
     if step == 1:
-        return
-    has_second = "xaxis2" in figure.layout
-    for letter in "xy":
-        names = figure.layout[f"{letter}axis"]
-        thinned = {"tickvals": list(names.tickvals[::step]), "ticktext": list(names.ticktext[::step])}
-        if has_second:
-            figure.layout[f"{letter}axis2"].update(thinned)
-            continue
-        kept = ("showgrid", "zeroline", "ticks", "tickfont", "tickmode", "tickangle", "range", "automargin")
-        second = {name: value for name, value in names.to_plotly_json().items() if name in kept}
-        side = {"overlaying": letter, "matches": letter, "side": "bottom" if letter == "x" else "left"}
-        figure.update_layout({f"{letter}axis2": {**second, **thinned, **side}})
-        names.showticklabels = False
-    if not has_second:
-        figure.add_trace(go.Scatter(x=[None], y=[None], xaxis="x2", yaxis="y2", hoverinfo="skip", showlegend=False))
+        return False
+    is_new = "xaxis2" not in layout
+    for letter, side in (("x", "bottom"), ("y", "left")):
+        names = layout[f"{letter}axis"]
+        if is_new:
+            kept = ("showgrid", "zeroline", "ticks", "tickfont", "tickmode", "tickangle", "range", "automargin")
+            second = {name: value for name, value in names.items() if name in kept}
+            layout[f"{letter}axis2"] = {**second, "overlaying": letter, "matches": letter, "side": side}
+            names["showticklabels"] = False
+        layout[f"{letter}axis2"] |= {"tickvals": names["tickvals"][::step], "ticktext": ticks[::step]}
+    return is_new

@@ -7,6 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from analysis.masking import Bools, Ints, cone
+from viz.blocks import in_blocks
 from viz.heatmaps import head_heatmap
 from viz.look import ACCENT, HOLE, MASKED_FILL, TEXT, Translate, hover, key_angle, layout, tick_text, untranslated
 from viz.mask_figures import MAP_HEIGHT, SEEN, compact, heading
@@ -28,7 +29,8 @@ def reach_map(
     t: Translate = untranslated,
 ) -> go.Figure:
     """The fewest layers after which a query can know of a key; hatched where `n_layers` aren't enough."""
-    figure = head_heatmap(needed.astype(np.float32), needed >= 0, labels, title=title, height=height, t=t)
+    known = in_blocks(needed.astype(np.float32), needed >= 0, labels, "least")
+    figure = head_heatmap(*known, title=title, height=height, t=t)
     figure.data[0].update(
         zmin=0,
         zmax=max(n_layers, 1),
@@ -42,7 +44,7 @@ def reach_map(
     if len(figure.data) > 1:
         figure.data[1].update(hovertemplate=hover(t("query '{query}' knows nothing of key '{key}'"), weight=""))
         figure.data[2].update(name=t("out of reach"))
-    return compact(figure, len(labels), query)
+    return compact(figure, labels, query)
 
 
 def flow_graph(

@@ -199,6 +199,24 @@ def test_padded_maps_are_those_of_the_batch(minilm):
     np.testing.assert_allclose(mine, minilm.trace("The cat sat.").attention[2], atol=SINGLE)
 
 
+@pytest.mark.parametrize("side", ["right", "left"])
+@torch.inference_mode()
+def test_the_longer_sentence_in_the_batch_changes_nothing_in_the_shorter_ones_row(minilm, side):
+    """It isn't run; here it is, beside it."""
+    found = padded_batch(minilm, SENTENCE, "The cat sat.", 2, side)
+    long, short = (minilm.tokenizer.encode(text, limit=64).ids for text in (SENTENCE, "The cat sat."))
+    embed, padding = minilm.transformer.embeddings, torch.zeros(1, len(long) - len(short), dtype=torch.long)
+    if side == "right":
+        row = embed(torch.cat([torch.tensor([short]), padding], dim=1))
+    else:
+        row = torch.cat([embed(padding), embed(torch.tensor([short]))], dim=1)
+    both = torch.cat([embed(torch.tensor([long])), row])  # (2, M, d_model)
+    for case, allowed in enumerate(found.allowed):
+        masks = torch.stack([torch.ones(12, 12, dtype=torch.bool), torch.tensor(allowed)])[:, None]
+        run = minilm.transformer.encode(both, masks)
+        np.testing.assert_allclose(found.attention[case], run.attention[2, 1].numpy(), atol=SINGLE)
+
+
 def test_left_padded_rows_that_see_nothing_are_0(minilm):
     batch = padded_batch(minilm, SENTENCE, "The cat sat.", 0, "left")
     case = CASES.index("causal+padding")

@@ -120,6 +120,18 @@ def test_numbers_beyond_them_are_a_mask_of_the_link_in_both(lab, mask):
     assert app.value("mask_base") == app.value("with_kind") == "link"
 
 
+@pytest.mark.parametrize(("n_words", "step"), [(126, 1), (127, 2), (600, 4)])
+def test_a_long_sentence_is_drawn_in_blocks_and_the_page_says_so(lab, n_words, step):
+    app = lab(text="cat " * n_words)
+    n = min(n_words + 2, 512)
+    said = f"shows the largest of {step} × {step} weights, and of the change the one farthest from 0."
+    assert (said in app.words) == (step > 1)
+    causal = load("minilm").trace("cat " * n_words, "causal").attention[3, 1]
+    shown = cells(app.figures()[1])
+    assert shown.shape == (-(-n // step), -(-n // step))
+    assert shown[9, 3] == causal[9 * step : 10 * step, 3 * step : 4 * step].max()
+
+
 def test_the_number_of_a_mask_can_be_changed(lab):
     app = lab(**{"with": "window:3"})
     app.pick("with_window", 1)

@@ -31,7 +31,7 @@ def outlines(figure):
     return [(shape.y0, shape.y1) for shape in figure.layout.shapes if shape.line.color == ACCENT]
 
 
-@pytest.mark.parametrize("n", [1, 2, 8, 40, 512])
+@pytest.mark.parametrize("n", [1, 2, 8, 40, 128])
 def test_maps_that_are_compared_share_the_range_0_to_1_and_keep_masked_cells_apart(n):
     both = weight_map(some(n), np.ones((n, n), dtype=bool), names(n), title="a")
     narrow = weight_map(some(n, 1), causal(n), names(n), title="b", query=n - 1)
@@ -39,6 +39,33 @@ def test_maps_that_are_compared_share_the_range_0_to_1_and_keep_masked_cells_apa
     np.testing.assert_array_equal(np.isnan(narrow.data[0].z), ~causal(n))
     assert outlines(narrow) == [(n - 1.5, n - 0.5)] and not outlines(both)
     assert narrow.data[0].z.dtype == np.float32
+
+
+@pytest.mark.parametrize(("n", "step"), [(129, 2), (510, 4), (512, 4)])
+def test_a_long_sentence_is_drawn_in_blocks_of_at_least_two_pixels(n, step):
+    weights, signed, cells = some(n), some(n) - 0.5, -(-n // step)
+    shown = weight_map(weights, causal(n), names(n), title="a", query=n - 1)
+    change = difference_map(signed, names(n), title="change", limit=0.5, hidden=~causal(n))
+    needed = reach_map(np.where(causal(n), np.arange(n)[:, None], -1), names(n), title="r", n_layers=n)
+    for row, column in [(0, 0), (cells - 1, 0), (cells - 1, cells - 1), (7, 7), (7, 3), (3, 7)]:
+        block = np.s_[row * step : (row + 1) * step, column * step : (column + 1) * step]
+        seen = causal(n)[block]
+        for figure in (shown, change, needed):
+            assert np.isnan(figure.data[0].z[row, column]) == (not seen.any()) == (column > row)
+            assert np.isnan(figure.data[1].z[row, column]) == bool(seen.any())  # hatched where all of it is masked
+        if seen.any():
+            assert shown.data[0].z[row, column] == np.float32(weights[block][seen].max())
+            assert change.data[0].z[row, column] == np.float32(max(signed[block][seen], key=abs))
+        if column < row:
+            assert needed.data[0].z[row, column] == row * step  # the fewest layers in it
+    assert shown.data[0].z.shape == (cells, cells)
+    axis = shown.layout.xaxis
+    assert axis.ticktext[:2] == (f"t0 … t{step - 1}", f"t{step} … t{2 * step - 1}")  # what hover names
+    assert axis.ticktext[-1] == ("t128" if n == 129 else f"t{n - 2} … t{n - 1}" if n == 510 else "t508 … t511")
+    at, said = shown.layout.xaxis2.tickvals, shown.layout.xaxis2.ticktext
+    assert said == tuple(f"t{cell * step}" for cell in at)  # what stands under the map: the first token of a block
+    assert outlines(shown) == [(cells - 1.5, cells - 0.5)] and shown.layout.shapes[-1].x1 == cells - 0.5
+    assert len(plotly.io.to_json(shown, validate=False)) < 300_000
 
 
 def test_differences_are_signed_and_centred_on_0():
