@@ -15,7 +15,7 @@ import streamlit as st
 
 from analysis.agreement import Question
 from model import HeadworkError
-from model.catalogue import E5, allowed_ids, default_id, resolve
+from model.catalogue import E5, allowed_ids, default_id, local_folder, resolve
 from model.e5 import E5_HUB, e5_path
 from ui.languages import _, plain
 
@@ -115,9 +115,13 @@ def brings(text: str | None, model_id: str) -> bool:
 
 
 def is_here(model_id: str) -> bool:
-    """Whether a model of the examples can be opened: offered by this server, and its package installed."""
+    """Whether a model of the examples opens at once: offered by this server, its package installed, or downloaded."""
     ids = allowed_ids()
-    return (ids is None or model_id in ids) and (model_id != E5 or e5_path() is not None)
+    if ids is not None and model_id not in ids:
+        return False
+    if model_id == E5:
+        return e5_path() is not None
+    return model_id != E5_HUB or local_folder(resolve(E5_HUB)) is not None
 
 
 # -- the menu --------------------------------------------------------------------------------------------------------
@@ -176,7 +180,7 @@ def open_in_chinese() -> None:
     home = _home(first)
     if st.session_state.get("lang") != "zh" or set(st.query_params) - {"lang"} or home is None:
         return
-    layer, head = first.heads[home]
+    layer, head = first.head(home) or (1, 1)
     st.query_params.update({"text": first.text, "model": home, "layer": str(layer), "head": str(head)})
     st.rerun()
 
@@ -220,7 +224,10 @@ def _model_for(chosen: Example, now: str) -> str:
 
 
 def _home(chosen: Example) -> str | None:
-    return next((model_id for model_id in chosen.heads if is_here(model_id)), None)
+    """The first model that the example can open in, on this computer."""
+    twins = {theirs: ours for ours, theirs in SAME_WEIGHTS.items()}
+    known = [id_ for model_id in chosen.heads for id_ in (model_id, twins.get(model_id)) if id_ is not None]
+    return next((model_id for model_id in known if is_here(model_id)), None)
 
 
 def _reads(model_id: str, language: str) -> bool:

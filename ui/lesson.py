@@ -39,6 +39,8 @@ def lesson(trace: AttentionTrace, view: View) -> None:
             config=remarks.CHART,
             alt=" ".join(_said(answers, head) for head in heads),
         )
+        legend = _("Raw weights between pieces. ●: more for the noun of the pronoun's gender; ✕: more for the other.")
+        left.caption(plain(legend))
         with right:
             for head in heads:
                 st.markdown(("◆ " if head == chosen else "") + plain(_said(answers, head)))
