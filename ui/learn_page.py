@@ -118,8 +118,16 @@ def _button(label: str, name: str, *, main: bool = False, off: str | None = None
 def _status(settings: Settings, race: Race | None) -> None:
     """What the network must answer, how far the training is, and what the run shown differs in from the controls."""
     st.markdown(f":small[{plain(_(settings.rule.about))}]")
-    if race is None:
-        return
+    if race is not None:
+        _progress(race)
+    shown = learn_runs.shown(settings)
+    if shown is not None and not shown.live and shown.settings != settings:
+        words = _("The run below has other settings than the controls: {run}")
+        words = words.format(run=learn_words.about(shown.settings))
+        st.markdown(f":small[:primary[**▲**] {plain(words)}]")
+
+
+def _progress(race: Race) -> None:
     job = race.job
     if job.state == "running":
         left = job.seconds_left
@@ -136,11 +144,6 @@ def _status(settings: Settings, race: Race | None) -> None:
         if job.left_alone:
             words += " " + _("You were away.")
         st.markdown(f":small[{plain(words)}]")
-    if settings != race.settings and not job.is_busy:
-        words = _("The run below has other settings than the controls: {run}").format(
-            run=learn_words.about(race.settings)
-        )
-        st.markdown(f":small[:primary[**▲**] {plain(words)}]")
 
 
 def _failed(error: Exception | None) -> None:

@@ -4,6 +4,7 @@ A session holds one of each at a time; they live in its state and go with it. Wh
 """
 
 import gc
+import logging
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -13,8 +14,9 @@ import torch
 from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from model import HeadworkError
 from model import settings as server
-from model.training import Settings, Training, winners
+from model.training import Recorded, Settings, Training, read_record, winners
 from ui.training_jobs import Job, Line
 from viz.learning import owners
 from viz.learning_figures import Run
@@ -98,12 +100,14 @@ class Shown:
         settings: of the network whose heads are named.
         trainings: one or two; that network last.
         live: whether more is to come.
+        record: where a run comes from that wasn't made in this session.
     """
 
     name: str
     settings: Settings
     trainings: Sequence[Training]
     live: bool
+    record: Recorded | None = None
 
 
 def beside(settings: Settings) -> tuple[Settings, ...]:
@@ -149,7 +153,20 @@ def shown(settings: Settings) -> Shown | None:
 
 def shipped(settings: Settings) -> Shown | None:
     """The run that came with the app for the task of these settings, if there is one."""
-    return None
+    found = _record()
+    if found is None or found.trainings[-1].settings.task != settings.task:
+        return None
+    return Shown("shipped", found.trainings[-1].settings, found.trainings, live=False, record=found)
+
+
+@st.cache_resource(show_spinner=False)
+def _record() -> Recorded | None:
+    """Shared by all sessions: nothing in it changes. Without its file the page begins empty."""
+    try:
+        return read_record()
+    except HeadworkError:
+        logging.getLogger(__name__).exception("The run that comes with the app can't be shown")
+        return None
 
 
 def new_race(settings: Settings) -> Race:

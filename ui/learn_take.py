@@ -43,9 +43,10 @@ def _files(shown: Shown) -> None:
         _download(_("Curves (CSV)"), lambda: csv_bytes(curves_table(runs), about), "curves.csv", "text/csv")
         _download(_("Heads (CSV)"), lambda: csv_bytes(heads_table(runs), about), "heads.csv", "text/csv")
     with st.container(horizontal=True):
-        for name, training in zip(network_names([run.settings for run in runs]), runs, strict=True):
+        for number, name in enumerate(network_names([run.settings for run in runs])):
             label = _("Weights, {network} (safetensors)").format(network=name)
-            _download(label, _weights(training), f"{_file_name(training)}.safetensors", "application/octet-stream")
+            file_name = f"{_file_name(runs[number])}.safetensors"
+            _download(label, _weights(shown, number), file_name, "application/octet-stream")
     st.caption(_("Every file says task, settings and seed. Saved weights open here again, in any Headwork."))
 
 
@@ -63,7 +64,7 @@ def _elsewhere(shown: Shown) -> None:
             key="learn_take_network",
             label_visibility="collapsed",
         )
-    _open_buttons("run", _weights(shown.trainings[min(int(chosen or 0), len(names) - 1)]))
+    _open_buttons("run", _weights(shown, min(int(chosen or 0), len(names) - 1)))
 
 
 def _saved() -> None:
@@ -126,8 +127,15 @@ def _label(found: learnt.Learnt) -> str:
     return name.format(task=_(settings.rule.title), heads=heads, layers=layers, seed=settings.seed)
 
 
-def _weights(training: Training) -> Callable[[], bytes]:
-    return lambda: learnt.to_bytes(training)
+def _weights(shown: Shown, number: int) -> Callable[[], bytes]:
+    """Makes a network's file when it is asked for; asked twice, the same one, since its bytes are its name."""
+    training = shown.trainings[number]
+    return lambda: _file((shown.name, number, training.step_number), training)
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def _file(name: tuple[str, int, int], _training: Training) -> bytes:
+    return learnt.to_bytes(_training)
 
 
 def _file_name(training: Training) -> str:

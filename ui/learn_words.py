@@ -65,10 +65,17 @@ def about(settings: Settings) -> str:
 
 def below(shown: Shown) -> str:
     """Under the picture: which run it is, what the mask hides from it, and what the task shows and doesn't."""
-    time = seconds(sum(training.seconds for training in shown.trainings))
-    said = _("In training: {run}.") if shown.live else _("Trained here in {time} of CPU: {run}.")
-    parts = [said.format(time=time, run=about(shown.settings))]
+    parts = [f"{_origin(shown)}: {about(shown.settings)}."]
     return " ".join([*parts, *hidden(shown.settings), _(shown.settings.rule.note)])
+
+
+def _origin(shown: Shown) -> str:
+    if shown.live:
+        return _("In training")
+    if shown.record is not None:
+        said = _("Came with the app, trained on {date} with {command}")
+        return said.format(date=shown.record.date, command=shown.record.command)
+    return _("Trained here in {time} of CPU").format(time=seconds(sum(run.seconds for run in shown.trainings)))
 
 
 def hidden(settings: Settings) -> list[str]:

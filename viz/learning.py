@@ -183,6 +183,7 @@ def _words(t: Translate) -> dict[str, str]:
         "took": t("{relation} → {head} ({weight})"),
         "also": t(", also {heads}"),
         "between": t("; "),
+        "end": t(". "),
         "each": t("Each relation has a head of its own."),
         "none": t("No head gives any relation half of its weight yet."),
         "none_at_end": t("No head gives any relation half of its weight."),

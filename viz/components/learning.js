@@ -354,7 +354,7 @@ class Learning {
       const first = fill(text.took, { relation: relations[r], head: heads[0].name, weight: shown(heads[0].weight) });
       return [also ? first + fill(text.also, { heads: also }) : first];
     });
-    this.who.textContent = [said.join(text.between) + (said.length ? "." : ""), this.verdict(owners)].filter(Boolean).join(" ");
+    this.who.textContent = [said.join(text.between) + (said.length ? text.end : ""), this.verdict(owners)].join("");
   }
 
   verdict(owners) {
