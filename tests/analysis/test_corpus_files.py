@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from analysis.corpus import read_content, read_corpus, relation
+from analysis.corpus import is_chinese, read_content, read_corpus, relation
 from model import HeadworkError
 
 
@@ -205,3 +205,34 @@ def test_files_are_read_in_order_with_their_hashes(tmp_path):
     corpus = read_corpus([tmp_path / "b.jsonl", tmp_path / "a.conllu"])
     assert [(s.file, s.n_sentences, s.n_passages) for s in corpus.sources] == [("b.jsonl", 1, 1), ("a.conllu", 1, 0)]
     assert corpus.sentences[1].place.file == "a.conllu" and len(corpus.sources[0].sha256) == 64
+
+
+CHINESE = """# text = 他去了，没回来。
+1\t他\t_\tPRON\t_\t_\t2\tnsubj\t_\tSpaceAfter=No
+2\t去\t_\tVERB\t_\t_\t0\troot\t_\tSpaceAfter=No
+3\t了\t_\tAUX\t_\t_\t2\taux\t_\tSpaceAfter=No
+4\t，\t_\tPUNCT\t_\t_\t2\tpunct\t_\tSpaceAfter=No
+5\t没\t_\tADV\t_\t_\t6\tadvmod\t_\tSpaceAfter=No
+6\t回来\t_\tVERB\t_\t_\t2\tconj\t_\tSpaceAfter=No
+7\t。\t_\tPUNCT\t_\t_\t2\tpunct\t_\tSpaceAfter=No
+"""
+
+
+def test_chinese_words_stand_without_spaces_each_with_its_characters():
+    (sentence,) = read_content("zh.conllu", CHINESE.encode()).sentences
+    assert sentence.text == "他去了，没回来。"
+    assert [sentence.text[slice(*span)] for span in sentence.spans] == list(sentence.words)
+
+
+@pytest.mark.parametrize(
+    ("text", "chinese"),
+    [
+        ("他去了。", True),
+        ("Tom 去了学校。", True),
+        ("Tom met 小红 at school.", False),
+        ("", False),
+        ("…", False),
+    ],
+)
+def test_which_text_is_chinese(text, chinese):
+    assert is_chinese(text) is chinese

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analysis.arrows import NOWHERE
+from analysis.arrows import NOWHERE, word_pieces
 from analysis.batches import batches, questions
 from analysis.controls import mask_id, untrained
 from analysis.corpus import Corpus, read_content
@@ -279,3 +279,13 @@ def test_batches_of_another_run_or_broken_ones_are_not_used(minilm, corpus, whol
     store = Store(tmp_path)
     store.remove()
     assert not tmp_path.exists()
+
+
+def test_the_bare_mark_before_chinese_text_is_no_part_of_its_first_word():
+    """▁ stands for no character. Counted with the first word it would draw arrows there: heads rest on it."""
+    try:
+        tokens = load("e5-small-4bit").tokenizer.encode("爸爸在花园", limit=64)
+    except HeadworkError as error:
+        pytest.skip(str(error))
+    assert tokens.pieces == ("<s>", "▁", "爸爸", "在", "花园", "</s>")
+    assert word_pieces(tokens, [(0, 2), (2, 3), (3, 5)]) == ((2,), (3,), (4,))

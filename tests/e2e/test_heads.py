@@ -5,6 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
+from model import HeadworkError, load
 from tests.e2e.conftest import settled
 
 
@@ -125,3 +126,28 @@ def test_a_file_of_ones_own_is_uploaded_scored_and_chosen(page: Page, server: st
     expect(page.get_by_text("Scored in this session")).to_be_visible(timeout=60_000)
     assert link(page)["corpus"] == "my dogs.conllu"
     expect(page.get_by_text("of 40 determiners").first).to_be_visible()
+
+
+def test_the_chinese_model_shows_its_144_heads_and_what_they_are_not_without_scrolling(page: Page, server: str):
+    try:
+        load("e5-small-4bit")
+    except HeadworkError as error:
+        pytest.skip(str(error))
+    page.set_viewport_size({"width": 1280, "height": 720})
+    opened(page, server, "?lang=zh&model=e5-small-4bit&text=小明把苹果递给了小红，因为她帮过他。")
+    last = page.locator(".st-key-heads_grid .xaxislayer-above .xtick text").last
+    expect(last).to_have_text("12")
+    assert last.bounding_box()["y"] + last.bounding_box()["height"] < 720
+    expect(page.locator(".st-key-heads_grid .scatterlayer .points path")).to_have_count(144)
+    caution = page.get_by_text("这是性别匹配，不是理解。")
+    assert caution.bounding_box()["y"] + caution.bounding_box()["height"] < 720
+    click_cell(page, 8, 5)
+    assert link(page)["at"] == "8-5"
+
+    tab(page, "句中表现")
+    words = page.locator(".st-key-heads_arcs text")
+    for word in ("爸爸", "妈妈", "他"):
+        expect(words.filter(has_text=word).first).to_be_attached()
+    choose(page, "heads_relation", "obj")
+    expect(page.get_by_text("头 8-5 答对 190 个宾语中的 73 %")).to_be_visible()
+    assert link(page)["relation"] == "obj" and "corpus" not in link(page)  # the first corpus, the Chinese treebank
