@@ -198,15 +198,15 @@ def told(names: Mapping[str, str]) -> None:
     if said["model"] != before["model"]:
         text = _("The example brought this model.")
         way = _("Back to {model}").format(model=names.get(before["model"], before["model"]))
-        target = (before["model"], before["head"])
+        sign, target = "↩", (before["model"], before["head"])
     else:
         layer, head = said["head"]
         text = _("The example was found in another model, head {head}.").format(head=f"{layer}-{head}")
         way = _("Open it in {model}").format(model=names.get(home, home))
-        target = (home, said["head"])
+        sign, target = "→", (home, said["head"])
     with st.container(gap=None, key="example-told"):
         st.markdown(f":small[{plain(text)}]")
-        st.button(plain(way), key="example_way", type="tertiary", on_click=_go_back, args=target)
+        st.button(plain(f"{sign} {way}"), key="example_way", type="tertiary", on_click=_go_back, args=target)
 
 
 def _go_back(model_id: str, head: Head | None) -> None:

@@ -96,7 +96,7 @@ def _caution(answers: Answers) -> str:
     n_right = answers.n_right()
     return _(
         "This is matching of gender, not understanding. And {n} questions prove little: {k} of {total} heads get "
-        "all {n} right, where tossing coins would let {guessed:.0f}. Heads at work scores them on many sentences."
+        "all {n} right, where tossing coins would let {guessed:g}. Heads at work scores them on many sentences."
     ).format(
         k=int((n_right == answers.n_asked).sum()),
         total=n_right.size,

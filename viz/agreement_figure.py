@@ -69,7 +69,7 @@ def agreement_figure(
         name = f"<b><u>{name}</u></b>" if head == selected else f"<b>{name}</b>"
         notes.append(
             {
-                "text": name + "  " + t("{k} of {n} right").format(k=n_right, n=answers.n_asked),
+                "text": f"{name}  {n_right}/{answers.n_asked}",
                 "x": 0,
                 "xref": f"x{axis} domain",
                 "xanchor": "left",

@@ -96,7 +96,7 @@ def test_an_example_says_that_it_brought_its_model_and_leads_back(app):
     app.open(layer="3", head="9")
     choose(app, COURSE)
     assert "The example brought this model." in app.words
-    assert app.test.get_by_key("example_way").label == "Back to MiniLM-L6 (built in)"
+    assert app.test.get_by_key("example_way").label == "↩ Back to MiniLM-L6 (built in)"
     click(app, "example_way")
     assert (app.value("model"), app.value("layer"), app.value("head")) == ("minilm", 3, 9)
     assert app.value("text") == COURSE and "example_way" not in keys(app)
@@ -121,7 +121,7 @@ def test_a_model_that_knows_no_language_stays_and_the_other_one_is_offered(app):
     choose(app, COURSE)
     assert (app.value("model"), app.value("layer"), app.value("head")) == ("toy", 1, 3)
     assert "The example was found in another model, head 8-1." in app.words
-    assert app.test.get_by_key("example_way").label == f"Open it in {LABEL}"
+    assert app.test.get_by_key("example_way").label == f"→ Open it in {LABEL}"
     click(app, "example_way")
     assert (app.value("model"), app.value("layer"), app.value("head")) == (E5, 8, 1)
 
@@ -158,7 +158,7 @@ def test_without_the_package_an_example_leaves_the_model_alone(app, monkeypatch)
 def bars(app):
     """Head → [(label, length)] of the figure, a pair of bars for each question."""
     figure = chart(app, "agreement")
-    names = [note["text"] for note in figure["layout"]["annotations"] if "right" in note["text"]]
+    names = [note["text"] for note in figure["layout"]["annotations"] if "</b>" in note["text"]]
     return {
         name: list(zip(data["text"], array(data["x"]).tolist(), strict=True))
         for name, data in zip(names, figure["data"], strict=True)
@@ -170,7 +170,7 @@ def test_the_lesson_shows_both_heads_in_both_orders_from_the_models_own_maps(app
     model = load(E5)
     answers = ask(model.trace(COURSE), model.trace(SWAPPED), examples.of(COURSE).agreement.questions)
     shown = bars(app)
-    assert list(shown) == ["<b><u>8-1</u></b>  4 of 4 right", "<b>12-5</b>  2 of 4 right"]
+    assert list(shown) == ["<b><u>8-1</u></b>  4/4", "<b>12-5</b>  2/4"]
     for found, head in zip(shown.values(), ((7, 0), (11, 4)), strict=True):
         np.testing.assert_allclose([length for _, length in found], answers.weights[head].ravel(), rtol=1e-6)
     texts = [[text for text, _ in found] for found in shown.values()]
@@ -210,7 +210,7 @@ def test_any_other_head_stands_beside_them(app):
 
 def test_the_lesson_is_there_in_english_too_and_in_the_other_model(app):
     app.open(text=ENGLISH, layer="2", head="4")
-    assert [name.split("  ")[1] for name in bars(app)] == ["4 of 4 right", "2 of 4 right"]
+    assert [name.split("  ")[1] for name in bars(app)] == ["4/4", "2/4"]
     assert "6-5 only seems to: “she” finds “Mary” in either order, but so does “him”." in app.words
     app.pick("model", E5)
     assert [name.split("  ")[0] for name in bars(app)][:2] == ["<b>8-1</b>", "<b>12-5</b>"]
@@ -228,7 +228,7 @@ def test_a_model_without_known_heads_shows_the_chosen_one_or_says_why_not(app, m
 def test_a_mask_that_hides_a_noun_is_told_in_the_figure(app):
     app.open(text=COURSE, model=E5, layer="8", head="1", mask="window:3")
     assert "◆ 8-1: this mask hides a noun from a pronoun." in app.words
-    assert any("masked" in text for text, _ in bars(app)["<b><u>8-1</u></b>  0 of 4 right"])
+    assert any("masked" in text for text, _ in bars(app)["<b><u>8-1</u></b>  0/4"])
 
 
 def test_no_other_sentence_has_a_lesson(app):
