@@ -1,5 +1,7 @@
 """Everything known about one head: what it is good at, and what else it does."""
 
+from dataclasses import replace
+
 import numpy as np
 import streamlit as st
 
@@ -31,6 +33,8 @@ def card_tab(view: View) -> None:
         better = [table for table in tables if table.beats[view.head] and not table.is_thin]
         st.markdown(plain(_summary(view, tables, better)))
         bars = [_bar(view, table) for table in (better or tables)[:MOST_BARS]]
+        if view.task == GENDER:
+            bars = _pronouns(view)
         st.plotly_chart(
             head_bars(bars, t=_),
             key="heads_bars",
@@ -38,7 +42,9 @@ def card_tab(view: View) -> None:
             alt=_("Accuracy of head {name} for each task, with intervals and the best guess.").format(name=view.name),
         )
         st.caption(
-            _("↓: the governing word looks at its dependent. Whiskers: 95 % intervals. Point at a bar for more.")
+            _("Pronouns on each corpus. Whiskers: 95 % intervals. Point at a bar for more.")
+            if view.task == GENDER
+            else _("↓: the governing word looks at its dependent. Whiskers: 95 % intervals. Point at a bar for more.")
         )
         worse = [table for table in tables if not table.beats[view.head] and not table.is_thin]
         if worse:
@@ -53,6 +59,19 @@ def card_tab(view: View) -> None:
         for record in _genders(view):
             st.markdown(f":primary[**▲**] {plain(heads_gender.is_no_understanding(record, view.head))}")
         st.markdown(f":primary[**▲**] {plain(_(CAUTION))}")
+
+
+def _pronouns(view: View) -> list[Bar]:
+    """What the head does with pronouns on each corpus of the model: a balanced set has no other task to show."""
+    model_id = str(view.record.provenance["model"]["id"])
+    bars = []
+    for corpus in heads_data.corpora(model_id, heads_data.language_of(view.record)):
+        record = heads_data.record(model_id, corpus, view.variant)
+        found = [record.table(task, "") for task in (GENDER, "coref-noun", "coref")] if record is not None else []
+        table = next((table for table in found if table is not None), None)
+        if record is not None and table is not None:
+            bars.append(replace(_bar(view, table), name=corpus_name(record)))
+    return bars
 
 
 def _tables(view: View) -> list[Table]:

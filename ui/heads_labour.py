@@ -115,7 +115,7 @@ def _nouns(view: View) -> None:
             ]
             for name, row in zip(names, values.tolist(), strict=True)
         ],
-        corner=_("nouns, sentences ↓ head →"),
+        corner=_("nouns ↓ head →"),
         height=90 + 24 * len(parts),
         t=_,
     )

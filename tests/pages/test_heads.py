@@ -469,6 +469,13 @@ def test_chinese_arcs_that_share_a_piece_are_not_asked_and_counted(chinese):
     assert "not asked: one of" in app.words
 
 
+def test_the_card_shows_the_heads_pronouns_on_every_corpus(chinese):
+    bars = chinese(view="card").figures()[1]
+    names = bars["layout"]["yaxis"]["ticktext"]
+    assert {"Balanced set, Chinese", "Balanced set, English", "Real text: GUM", "Real text: GAP"} < set(names)
+    assert bars["data"][0]["x"][names.index("Real text: GUM")] == pytest.approx(0.84, abs=0.01)
+
+
 def test_the_card_of_the_head_says_what_it_is_not_on_every_corpus(chinese):
     app = chinese(view="card", relation="coref-noun", corpus="own_zh", at="8-1")
     assert "Balanced set, Chinese: pronoun → its gender 96 % (+46)." in app.words
