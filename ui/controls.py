@@ -48,7 +48,7 @@ class Choice:
 def sidebar() -> None:
     """Draws the shared controls and keeps what they say for `sentence`, `model` and `mask`."""
     if "text" not in st.session_state:
-        examples.open_in_chinese()
+        examples.opening()
     st.session_state["choice"] = Choice(_sentence(), _model(), _mask())
 
 

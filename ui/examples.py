@@ -15,7 +15,7 @@ import streamlit as st
 
 from analysis.agreement import Question
 from model import HeadworkError
-from model.catalogue import E5, allowed_ids, default_id, local_folder, resolve
+from model.catalogue import DEFAULT_MODEL, E5, allowed_ids, default_id, local_folder, resolve
 from model.e5 import E5_HUB, e5_path
 from ui.languages import _, plain
 
@@ -128,10 +128,8 @@ def is_here(model_id: str) -> bool:
 
 
 def menu() -> None:
-    """The menu below the sentence. On a Chinese page Chinese sentences come first."""
-    is_chinese = st.session_state.get("lang") == "zh"
-    ordered = sorted(examples(), key=lambda example: is_chinese and example.language != "zh")
-    names = {example.text: (SWAPPED if example.is_swapped else "") + example.text for example in ordered}
+    """The menu below the sentence."""
+    names = {example.text: (SWAPPED if example.is_swapped else "") + example.text for example in _ordered()}
     st.selectbox(
         _("Example sentences"),
         list(names),
@@ -170,19 +168,26 @@ def swap(agreement: Agreement) -> None:
     _forget_pin()
 
 
-def open_in_chinese() -> None:
-    """Someone who opens the app in Chinese starts on the first Chinese example and its model: the link then says so.
+def opening() -> None:
+    """The app opens on the first example of the page's language that a model here can show; the link then says so.
 
-    Only an address that says nothing but the language opens like this. Any other link means what it says, and by what
-    it leaves out the same in every language: the English sentence and the built-in model.
+    In Chinese that is a Chinese sentence and the model that reads it. Only an address that says nothing but the
+    language opens like this. Any other link means what it says, and by what it leaves out the same in every language:
+    the English sentence and the built-in model.
     """
-    first = next(example for example in examples() if example.language == "zh")
-    home = _home(first)
-    if st.session_state.get("lang") != "zh" or set(st.query_params) - {"lang"} or home is None:
+    first, usual = next((example for example in _ordered() if _home(example)), None), examples()[0]
+    home = _home(first) if first is not None else None
+    if first is None or home is None or set(st.query_params) - {"lang"} or (first, home) == (usual, DEFAULT_MODEL):
         return
     layer, head = first.head(home) or (1, 1)
     st.query_params.update({"text": first.text, "model": home, "layer": str(layer), "head": str(head)})
     st.rerun()
+
+
+def _ordered() -> list[Example]:
+    """On a Chinese page Chinese sentences come first."""
+    is_chinese = st.session_state.get("lang") == "zh"
+    return sorted(examples(), key=lambda example: is_chinese and example.language != "zh")
 
 
 def told(names: Mapping[str, str]) -> None:

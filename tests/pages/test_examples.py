@@ -360,6 +360,13 @@ def test_where_no_such_model_is_opening_in_chinese_starts_in_english(app, monkey
     assert app.link == {"lang": "zh"} or "text" not in app.link
 
 
+def test_a_server_with_another_model_opens_on_a_head_of_that_model(app, monkeypatch):
+    monkeypatch.setenv("HEADWORK_MODELS", E5)
+    app.open()
+    assert (app.value("text"), app.value("model")) == (examples.examples()[0].text, E5)
+    assert (app.value("layer"), app.value("head")) == (10, 6) and pinned(app) == "▁they"
+
+
 def test_examples_in_the_language_of_the_page_come_first(app):
     menu = json.loads(json.dumps(app.open().test.get_by_key("example").options))
     assert menu[0].startswith("The teacher") and COURSE in menu[:7]  # as many as the list shows without scrolling
