@@ -32,7 +32,7 @@ from model.transformer import Transformer
 if TYPE_CHECKING:
     from model.catalogue import Entry
 
-FORMAT = "headwork"  # in the header of every file
+KEY = "headwork"  # in the header of every file; the only one, since safetensors writes several in any order
 PREFIX = "learnt:"
 SUFFIX = ".safetensors"
 MOST_BYTES = 4_000_000  # of a file: the largest network that Settings allows has 0.9 million weights
@@ -71,7 +71,7 @@ class Learnt:
 
 
 def to_bytes(training: Training) -> bytes:
-    """The network as it is now, as a safetensors file.
+    """The network as it is now, as a safetensors file: the same network gives the same bytes.
 
     A word of two parts gets a vector of its own, the sum of its parts' vectors: any Transformer can read it then.
     """
@@ -92,7 +92,7 @@ def to_bytes(training: Training) -> bytes:
         "relations": [relation.id for relation in training.task.relations if relation.asked],
         "sample": training.task.sample,
     }
-    metadata = {"format": FORMAT, "task": training.settings.task, "headwork": json.dumps(about, ensure_ascii=False)}
+    metadata = {KEY: json.dumps(about, ensure_ascii=False)}
     return write_tensors({name: tensor.contiguous() for name, tensor in tensors.items()}, metadata)
 
 
@@ -104,13 +104,13 @@ def about(data: bytes) -> Learnt:
     """
     _check_size(len(data))
     metadata = _header(data).get("__metadata__")
-    if not isinstance(metadata, dict) or metadata.get("format") != FORMAT or "headwork" not in metadata:
+    if not isinstance(metadata, dict) or KEY not in metadata:
         raise HeadworkError(
             "The file holds weights, but not of a model trained in this app. For a model of another kind, give the "
             "folder that save_pretrained wrote."
         )
     try:
-        found = json.loads(metadata["headwork"])
+        found = json.loads(metadata[KEY])
         settings = Settings(**found["settings"])
         step, accuracy, sample = int(found["step"]), float(found["accuracy"]), str(found["sample"])
         vocabulary = tuple(found["vocabulary"])

@@ -25,7 +25,7 @@ from model.training.settings import Settings
 from model.training.training import Training
 
 SHIPPED = Path(__file__).parents[2] / "data" / "learning" / "neighbours.safetensors"
-FORMAT = "headwork-record"
+KEY = "headwork-record"  # in the header of the file
 _ARRAYS = ("maps", "share", "hit", "entropy", "accuracy")  # of a frame
 
 
@@ -77,7 +77,7 @@ def write_record(path: Path, trainings: Sequence[Training], *, date: str, comman
             for training in trainings
         ],
     }
-    path.write_bytes(save(tensors, {"format": FORMAT, "record": json.dumps(about, ensure_ascii=False)}))
+    path.write_bytes(save(tensors, {KEY: json.dumps(about, ensure_ascii=False)}))
 
 
 def read_record(path: Path = SHIPPED) -> Recorded:
@@ -90,9 +90,9 @@ def read_record(path: Path = SHIPPED) -> Recorded:
         with safe_open(path, framework="pt") as stream:
             metadata = stream.metadata() or {}
             tensors = {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118
-        if metadata.get("format") != FORMAT:
+        if KEY not in metadata:
             raise ValueError("it holds no recorded runs")
-        about = json.loads(metadata["record"])
+        about = json.loads(metadata[KEY])
         trainings = tuple(_training(number, run, tensors) for number, run in enumerate(about["runs"]))
         return Recorded(trainings, str(about["date"]), str(about["command"]), str(about["versions"]))
     except HeadworkError:

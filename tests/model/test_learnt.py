@@ -1,0 +1,288 @@
+"""Models trained here: to bytes and back, remembered, in the catalogue, on the command line; broken files refused."""
+
+import json
+import threading
+from functools import cache
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from safetensors.torch import load as read_tensors
+from safetensors.torch import save as write_tensors
+
+from model import HeadworkError, catalogue, learnt, load
+from model.__main__ import main
+from model.tasks import TASKS
+from model.training import Settings, Training
+
+
+@cache
+def training(task="neighbours", **changes):
+    made = Training(Settings.of(task, **{"steps": 20} | changes))
+    made.step(20)
+    return made
+
+
+@cache
+def file(task="neighbours", **changes):
+    return learnt.to_bytes(training(task, **changes))
+
+
+def altered(change_tensors=lambda tensors: None, **about):
+    """The file of four neighbours with some of its tensors or of what it says about itself changed."""
+    tensors = read_tensors(file())
+    change_tensors(tensors)
+    header = json.loads(file()[8 : 8 + int.from_bytes(file()[:8], "little")])["__metadata__"]
+    said = json.loads(header["headwork"])
+    for name, value in about.items():
+        if value is None:
+            del said[name]
+        else:
+            said[name] = value
+    return write_tensors(tensors, {"headwork": json.dumps(said)})
+
+
+# -- there and back --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("ffn", [False, True])
+def test_the_maps_are_those_of_the_network_that_was_trained(task, ffn):
+    made = training(task, ffn=ffn)
+    model = learnt.from_bytes(file(task, ffn=ffn))
+    trace = model.trace(" ".join(made.words), made.settings.mask)
+    assert trace.tokens == made.words
+    np.testing.assert_allclose(trace.attention, made.frames[-1].maps, atol=1e-6)
+    assert trace.attention.shape[:2] == (made.settings.layers, made.settings.heads)
+    assert model.sha256 == trace.sha256 and model.trained
+
+
+def test_the_file_says_what_it_is():
+    found = learnt.about(file())
+    assert found.settings == training().settings and found.step == 20
+    assert found.accuracy == pytest.approx(training().test()[0], abs=1e-6)
+    assert found.vocabulary == TASKS["neighbours"].vocabulary and found.sample == TASKS["neighbours"].sample
+    assert found.label == "Four neighbours, 4 heads, seed 0"
+    assert learnt.about(file("induction")).label == "Induction, 1 head, 2 layers, seed 0"
+    assert file() == learnt.to_bytes(training())  # the same training, the same bytes, the same id
+    readout = read_tensors(file())["readout.weight"]
+    assert torch.equal(readout, training().network.readout.weight) and len(file()) < 60_000
+
+
+def test_a_network_without_a_step_is_not_called_trained():
+    model = learnt.from_bytes(learnt.to_bytes(Training(Settings.of("neighbours"))))
+    assert not model.trained
+
+
+# -- the catalogue ---------------------------------------------------------------------------------------------------
+
+
+def test_a_remembered_model_is_one_of_the_catalogue(monkeypatch):
+    id_ = learnt.remember(file("induction"))
+    assert id_.startswith("learnt:") and len(id_) == len("learnt:") + 12 and learnt.remember(file("induction")) == id_
+    entry = catalogue.resolve(id_)
+    assert (entry.source, entry.trained_mask, entry.trained) == ("learnt", "causal", True)
+    assert entry.label == "Induction, 1 head, 2 layers, seed 0 (trained here)"
+    model = load(id_)
+    assert model.id == id_ and model.label == entry.label and model.entry == entry
+    assert model.trace(entry.sample, "causal").n_tokens == 16
+    monkeypatch.setenv("HEADWORK_MODELS", "minilm")
+    assert load(id_).id == id_  # on a server that offers only the built-in model, too
+
+
+def test_a_file_is_a_model_where_folders_are(tmp_path, monkeypatch):
+    path = tmp_path / "a b.safetensors"
+    path.write_bytes(file())
+    entry = catalogue.resolve(str(path))
+    assert entry.id == str(path) and entry.folder == path and entry.label.endswith("seed 0 (file)")
+    assert load(str(path)).trace("q w e r t y").n_tokens == 6
+    monkeypatch.setenv("HEADWORK_MODELS", "minilm")
+    with pytest.raises(HeadworkError, match="does not offer"):
+        load(str(path))
+
+
+@pytest.mark.parametrize("id_", ["learnt:0123456789ab", "learnt:", "learnt:../../etc/passwd"])
+def test_a_forgotten_model_says_how_to_get_it_back(id_, monkeypatch):
+    for offered in ("", "minilm"):
+        monkeypatch.setenv("HEADWORK_MODELS", offered)
+        with pytest.raises(HeadworkError, match=r"session that is over.*open the file"):
+            load(id_)
+
+
+def test_memory_is_bounded_and_the_least_used_goes_first():
+    memory = learnt.Memory(most=2)
+    first, second, third = (file("neighbours", seed=seed) for seed in range(3))
+    ids = [memory.remember(first), memory.remember(second)]
+    assert memory.recall(ids[0]) == first  # used again: the second is now the one to go
+    memory.remember(third)
+    assert memory.recall(ids[0]) == first
+    with pytest.raises(HeadworkError, match="session that is over"):
+        memory.recall(ids[1])
+
+
+def test_memory_keeps_nothing_that_is_no_model():
+    memory = learnt.Memory()
+    with pytest.raises(HeadworkError):
+        memory.remember(file()[:-1])
+    assert not memory._files
+
+
+def test_many_threads_remember_and_recall():
+    memory, files = learnt.Memory(most=3), [file("neighbours", seed=seed) for seed in range(3)]
+    faults = []
+
+    def work(data):
+        try:
+            for _ in range(5):
+                assert memory.recall(memory.remember(data)) == data
+        except BaseException as error:
+            faults.append(error)
+
+    threads = [threading.Thread(target=work, args=(data,)) for data in files]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not faults
+
+
+# -- its words -------------------------------------------------------------------------------------------------------
+
+
+def test_words_are_parted_by_spaces_in_chinese_too():
+    model = learnt.from_bytes(file("agreement-zh"))
+    tokens = model.tokenizer.encode("  男医生 来了\t。\n女老师们 ", limit=10)
+    assert tokens.labels == ("男医生", "来了", "。", "女老师们") and tokens.words == tokens.labels
+    assert [tokens.text[start:end] for start, end in tokens.spans] == list(tokens.labels)
+    assert not any(tokens.is_special) and tokens.n_unknown == 0
+
+
+def test_unknown_words_are_named_with_a_sentence_to_try():
+    model = learnt.from_bytes(file("agreement-en"))
+    with pytest.raises(HeadworkError) as told:
+        model.trace("The actor sleeps . <b>x</b> again The")
+    assert "not The, sleeps, <b>x</b>." in str(told.value)
+    assert str(told.value).endswith(TASKS["agreement-en"].sample)
+    assert model.trace(told.value.values["sample"]).n_tokens == 12  # what it proposes works
+
+
+def test_longer_text_is_cut_and_shorter_is_read():
+    model = learnt.from_bytes(file())
+    trace = model.trace("a b c d e f g h i j k l m n")
+    assert trace.n_tokens == 12 and trace.tokenized.n_cut == 2
+    assert model.trace("a").attention.shape == (1, 4, 1, 1)
+
+
+@pytest.mark.parametrize("text", ["", "  \n "])
+def test_no_text_is_told(text):
+    with pytest.raises(HeadworkError, match="no text"):
+        learnt.from_bytes(file()).trace(text)
+
+
+def test_there_is_nothing_to_pad_with():
+    with pytest.raises(HeadworkError, match="no padding token"):
+        learnt.from_bytes(file()).trace("a b c", "padding:6")
+
+
+# -- broken files ----------------------------------------------------------------------------------------------------
+
+
+@given(st.data())
+def test_a_file_cut_anywhere_is_refused_with_a_sentence(data):
+    cut = data.draw(st.integers(0, len(file()) - 1))
+    with pytest.raises(HeadworkError, match=r"broken or cut short|not of a model trained"):
+        learnt.from_bytes(file()[:cut])
+
+
+@given(st.binary(max_size=64), st.integers(0, 4000))
+def test_a_damaged_header_is_refused_or_harmless(noise, at):
+    """Whatever stands in the header: a sentence or a model, never another fault."""
+    damaged = file()[:at] + noise + file()[at + len(noise) :]
+    try:
+        learnt.from_bytes(damaged)
+    except HeadworkError as error:
+        assert len(str(error)) < 600
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", "broken or cut short"),
+        (b"PK\x03\x04" + bytes(100), "broken or cut short"),
+        (b"\x80\x04\x95" + bytes(100), "broken or cut short"),  # a pickle
+        (bytes([255] * 64), "broken or cut short"),
+        ((2).to_bytes(8, "little") + b"[]", "broken or cut short"),
+        ((60_000).to_bytes(8, "little") + b"[" * 60_000, "broken or cut short"),
+        (write_tensors({"x": torch.zeros(2)}), "not of a model trained in this app"),
+        (write_tensors({"x": torch.zeros(2)}, {"format": "pt"}), "not of a model trained in this app"),
+        (write_tensors({"x": torch.zeros(2)}, {"headwork": "{"}), "broken or cut short"),
+        (write_tensors({"x": torch.zeros(2)}, {"headwork": "[" * 100_000}), "broken or cut short"),
+        (bytes(4_000_001), "4.0 MB.*at most 4 MB"),
+    ],
+)
+def test_foreign_files_are_refused(data, said):
+    with pytest.raises(HeadworkError, match=said):
+        learnt.from_bytes(data)
+
+
+def _set(name, tensor):
+    return lambda tensors: tensors.update({name: tensor})
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (lambda: altered(lambda t: t.pop("transformer.embeddings.position")), "embeddings.position"),
+        (lambda: altered(_set("transformer.embeddings.position", torch.zeros(12, 31))), "embeddings.position"),
+        (lambda: altered(_set("transformer.blocks.0.attention.W_q.bias", torch.zeros(32).half())), "W_q.bias"),
+        (lambda: altered(_set("transformer.blocks.9.attention.W_q.bias", torch.zeros(32))), "blocks.9"),
+        (lambda: altered(_set("transformer.embeddings.position", torch.full((12, 32), torch.nan))), "not finite"),
+        (lambda: altered(vocabulary=["a", "b"]), "embeddings.token.weight"),
+        (lambda: altered(vocabulary=["a"] * 26), "vocabulary"),
+        (lambda: altered(vocabulary=[1] * 26), "vocabulary"),
+        (lambda: altered(vocabulary=["x" * 41, *"bcdefghijklmnopqrstuvwxyz"]), "vocabulary"),
+        (lambda: altered(vocabulary=None), "vocabulary"),
+        (lambda: altered(accuracy=float("nan")), "accuracy"),
+        (lambda: altered(step=10**9), "step"),
+        (lambda: altered(settings={"task": "neighbours", "layers": 10**6}), "layers is 1000000"),
+        (lambda: altered(settings={"task": "neighbours", "unheard": 1}), "unheard"),
+        (lambda: altered(settings={"task": "elsewhere"}), "no task 'elsewhere'"),
+        (lambda: altered(settings=[]), "broken or cut short"),
+    ],
+)
+def test_files_that_contradict_themselves_are_refused(data, said):
+    with pytest.raises(HeadworkError, match=said):
+        learnt.from_bytes(data())
+
+
+def test_an_altered_file_is_another_model():
+    other = altered(sample="a b c")
+    assert learnt.from_bytes(other).id == learnt.model_id(other) != learnt.model_id(file())
+
+
+# -- files by path ---------------------------------------------------------------------------------------------------
+
+
+def test_paths_that_hold_no_model_are_told(tmp_path, minilm_folder):
+    with pytest.raises(HeadworkError, match=r"There is no file '\./none\.safetensors'"):
+        load("./none.safetensors")
+    with pytest.raises(HeadworkError, match=r"90\.\d MB.*save_pretrained"):
+        load(str(minilm_folder / "model.safetensors"))
+    broken = tmp_path / "broken.safetensors"
+    broken.write_bytes(file()[:1000])
+    with pytest.raises(HeadworkError, match="broken or cut short"):
+        load(str(broken))
+
+
+def test_command_line(tmp_path, capsys):
+    path = tmp_path / "twins.safetensors"
+    path.write_bytes(file("twins"))
+    assert main(["a1 b2 a3 b4", "--model", str(path), "--npz", str(tmp_path / "out.npz")]) == 0
+    assert "1 × 2 × 4 × 4" in capsys.readouterr().out
+    assert np.load(tmp_path / "out.npz")["tokens"].tolist() == ["a1", "b2", "a3", "b4"]
+    assert main(["a1 zz", "--model", str(path)]) == 2
+    assert "knows only its words, not zz" in capsys.readouterr().err
+    path.write_bytes(b"")
+    assert main(["a1", "--model", str(path)]) == 3
