@@ -67,10 +67,10 @@ def arcs(page: Page) -> list[tuple[int, int]]:
     return [tuple(pair) for pair in drawn]
 
 
-def state(page: Page) -> str:
-    """What Python has heard."""
+def heard(page: Page, said: str) -> None:
+    """Waits until Python has heard this."""
+    expect(page.get_by_text(re.compile(r"^layer \d+ heads"))).to_contain_text(said)
     settled(page)
-    return page.get_by_text(re.compile(r"^layer \d+ heads")).inner_text()
 
 
 def rest(page: Page) -> None:
@@ -110,7 +110,7 @@ def test_the_switch_turns_it_round(page: Page, address: str, attention):
     assert numbers(page) == [f"{w:.2f}" if w >= 0.005 else "" for w in attention[1, :, 5]]
     assert said(page).startswith("head 4-2: “students” (key) is looked at by they 0.92")
     assert all(key == 5 for _query, key in arcs(page)) and marked(page, "column") == ["block"] * 13
-    assert state(page).endswith("looked_at_by")
+    heard(page, "looked_at_by")
 
 
 def test_hovering_sends_nothing_to_the_server(page: Page, address: str):
@@ -140,7 +140,8 @@ def test_a_click_pins_a_second_click_and_escape_free(page: Page, address: str):
     show(page, address)
     token(page, "they").click()
     rest(page)
-    assert (7, 5) in arcs(page) and "pinned 7" in state(page)
+    heard(page, "pinned 7")
+    assert (7, 5) in arcs(page)
     token(page, "hard").hover()  # pointing at another token shows that one meanwhile
     page.wait_for_timeout(60)
     assert "“hard”" in said(page)
@@ -148,12 +149,14 @@ def test_a_click_pins_a_second_click_and_escape_free(page: Page, address: str):
     assert "“they”" in said(page)
     token(page, "they").click()
     rest(page)
-    assert not arcs(page) and "pinned None" in state(page)
+    heard(page, "pinned None")
+    assert not arcs(page)
     token(page, "hard").click()
-    assert "pinned 9" in state(page)
+    heard(page, "pinned 9")
     page.keyboard.press("Escape")
     rest(page)
-    assert not arcs(page) and "pinned None" in state(page)
+    heard(page, "pinned None")
+    assert not arcs(page)
 
 
 def test_a_link_with_a_pinned_token_shows_it_and_a_new_layer_keeps_it(page: Page, address: str):
@@ -185,10 +188,10 @@ def test_keyboard(page: Page, address: str):
     expect(page.locator(".strip .live")).to_contain_text("students\u2069 0.92")  # what a screen reader says
     assert (7, 5) in arcs(page)
     page.keyboard.press("Enter")
-    assert "pinned 7" in state(page)
+    heard(page, "pinned 7")
     expect(page.locator(".strip .token:focus")).to_have_attribute("aria-pressed", "true")
     page.keyboard.press("Escape")
-    assert "pinned None" in state(page)
+    heard(page, "pinned None")
     expect(focused).to_have_text("they")  # the focus stays where it was
     outline = page.locator(".strip .token:focus").evaluate("token => getComputedStyle(token).outlineStyle")
     assert outline == "solid"
@@ -199,7 +202,7 @@ def test_several_heads_and_the_mean(page: Page, address: str, attention):
     for head in (9, 11):
         page.get_by_role("button", name=f"Show head 4-{head} too, or hide it").click()
         settled(page)
-    assert "heads [1, 8, 10]" in state(page)
+    heard(page, "heads [1, 8, 10]")
     widths = page.eval_on_selector_all(".strip .token", "all => all.map(t => t.getBoundingClientRect().x)")
     token(page, "they").hover()
     page.wait_for_timeout(60)
@@ -211,12 +214,12 @@ def test_several_heads_and_the_mean(page: Page, address: str, attention):
     assert widths == after  # numbers push no token
     page.get_by_role("button", name="Show the mean over the layer's heads").click()
     settled(page)
-    assert "heads []" in state(page)
+    heard(page, "heads []")
     token(page, "they").hover()
     page.wait_for_timeout(60)
     assert numbers(page) == [f"{w:.2f}" if w >= 0.005 else "" for w in attention.mean(axis=0)[7]]
     page.locator(".strip .map").nth(4).click()
-    assert "heads [4]" in state(page)
+    heard(page, "heads [4]")
 
 
 def test_pointing_at_a_cell_of_a_small_map_marks_both_tokens(page: Page, address: str, attention):
@@ -281,15 +284,15 @@ def test_overview_by_mouse_and_by_keyboard(page: Page, address: str):
         near["x"] + near["width"] <= cell["x"] or near["x"] >= cell["x"] + cell["width"]
     )  # it hides not what it shows
     pointer.click(position={"x": box["width"] * 8.4 / 12, "y": box["height"] * 2.4 / 6})
-    assert state(page).startswith("layer 2 heads [8]")
+    heard(page, "layer 2 heads [8]")
     assert page.locator(".overview .option[aria-selected=true]").get_attribute("aria-label") == "head 3-9"
     rest(page)
 
     page.get_by_role("button", name="Next layer").click()
-    assert state(page).startswith("layer 3 heads [0]")
+    heard(page, "layer 3 heads [0]")
     expect(page.locator(".overview .option[aria-selected=true]")).to_have_attribute("aria-label", "head 4-1")
     pointer.click(position={"x": box["width"] * 8.4 / 12, "y": box["height"] * 2.4 / 6})
-    assert state(page).startswith("layer 2 heads [8]")  # the same head again is heard again
+    heard(page, "layer 2 heads [8]")  # the same head again is heard again
 
     page.get_by_role("button", name="Next layer").focus()
     page.keyboard.press("Tab")
@@ -299,7 +302,7 @@ def test_overview_by_mouse_and_by_keyboard(page: Page, address: str):
     expect(page.locator(".overview .near figcaption")).to_have_text("head 4-1")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
-    assert state(page).startswith("layer 3 heads [1]")
+    heard(page, "layer 3 heads [1]")
 
 
 def test_overview_draws_the_maps_in_their_colours(page: Page, address: str):
@@ -351,9 +354,10 @@ def test_phone_touch(browser: Browser, address: str, long: bool):
     show(page, address, text=" ".join([SENTENCE] * 6) if long else SENTENCE)
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 390
     token(page, "they").first.tap()
-    assert "pinned 7" in state(page) and arcs(page)
+    heard(page, "pinned 7")
+    assert arcs(page)
     token(page, "they").first.tap()
-    assert "pinned None" in state(page)
+    heard(page, "pinned None")
     sizes = page.eval_on_selector_all(
         ".strip .token, .strip .turn button, .strip .name",
         "all => all.map(b => b.getBoundingClientRect()).map(r => Math.min(r.width, r.height))",
@@ -363,8 +367,39 @@ def test_phone_touch(browser: Browser, address: str, long: bool):
     pointer.scroll_into_view_if_needed()
     box = pointer.bounding_box()
     pointer.tap(position={"x": box["width"] * 1.4 / 12, "y": box["height"] * 0.4 / 6})
-    assert state(page).startswith("layer 0 heads [1]")
+    heard(page, "layer 0 heads [1]")
+    assert box["width"] / 12 >= 32 and box["height"] / 6 >= 32
+    # They are wider than the phone: they scroll in their own strip, and the layers' numbers stay.
+    scroller, layers = page.locator(".overview .scroller"), page.locator(".overview .layers")
+    room, at = scroller.bounding_box(), layers.bounding_box()
+    assert box["x"] + box["width"] > room["x"] + room["width"]
+    scroller.evaluate("strip => { strip.scrollLeft = 1000; }")
+    assert layers.bounding_box() == at and pointer.bounding_box()["x"] < box["x"]
+    page.touchscreen.tap(room["x"] + room["width"] - 20, box["y"] + box["height"] * 2.5 / 6)
+    heard(page, "layer 2 heads [11]")
+    assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 390
     assert not errors
+    context.close()
+
+
+def test_on_a_phone_the_chosen_head_is_scrolled_to(browser: Browser, address: str):
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    page = context.new_page()
+    show(page, address, repeat=2)
+    overview = page.locator(".overview")
+    chosen, room = overview.locator(".chosen").bounding_box(), overview.locator(".scroller").bounding_box()
+    assert chosen["x"] >= room["x"] + 30  # not under the layers' numbers
+    overview.locator(".pointer").focus()
+    page.keyboard.press("End")
+    expect(overview.locator(".near figcaption")).to_have_text("head 4-12")
+    cursor = overview.locator(".cursor").bounding_box()
+    assert cursor["x"] > 300 and cursor["x"] + cursor["width"] <= room["x"] + room["width"]
+    near = overview.locator(".near").bounding_box()
+    assert near["x"] >= room["x"] and near["x"] + near["width"] <= cursor["x"]
+    page.keyboard.press("Home")
+    expect(overview.locator(".near figcaption")).to_have_text("head 4-1")
+    cursor = overview.locator(".cursor").bounding_box()
+    assert room["x"] + 30 <= cursor["x"] < 80
     context.close()
 
 

@@ -3,7 +3,7 @@
 const SMALLEST = 14; // pixels of a thumbnail
 const LARGEST = 72;
 const NEAR = 176; // pixels of the map shown larger
-const FINGER = 32; // least height of a thumbnail's place under a finger
+const FINGER = 32; // least side of a thumbnail's place under a finger
 const NUMBERED = 30; // pixels from which a thumbnail has room for its number
 
 const overviews = new WeakMap();
@@ -27,6 +27,7 @@ class Overview {
     const part = (name) => this.root.querySelector(`.${name}`);
     [this.stage, this.grid, this.pointer, this.near] = ["stage", "grid", "pointer", "near"].map(part);
     [this.chosen, this.cursor, this.legend] = ["chosen", "cursor", "legend"].map(part);
+    [this.scroller, this.sheet, this.layers] = ["scroller", "sheet", "layers"].map(part);
     this.selected = new Choice();
     this.at = null; // [layer, head] under the pointer or the keyboard's cursor
     this.listen();
@@ -47,6 +48,7 @@ class Overview {
     const began = performance.now();
     this.data = data;
     this.maps = maps;
+    const before = JSON.stringify(this.selected.value);
     this.selected.fromPython(data.selected);
     this.root.style.setProperty("--text-scale", data.text_scale);
     this.root.setAttribute("aria-label", data.text.title);
@@ -59,6 +61,7 @@ class Overview {
     this.buildOptions();
     this.buildLegend();
     this.draw();
+    if (JSON.stringify(this.selected.value) !== before) this.reveal(this.selected.value);
     this.root.dataset.drawMs = (performance.now() - began).toFixed(1);
   }
 
@@ -96,15 +99,15 @@ class Overview {
     const fontSize = Math.round(12 * text_scale);
     const gap = this.width / n_heads > 26 ? 4 : 2;
     const [left, top] = [Math.round(fontSize * 2.9), Math.round(fontSize * 1.6)];
-    const tile = Math.max(SMALLEST, Math.min(LARGEST, Math.floor((this.width - left - 4) / n_heads) - gap));
-    const isFinger = matchMedia("(pointer: coarse)").matches;
-    const pitch = [tile + gap, isFinger ? Math.max(FINGER, tile + gap) : tile + gap];
+    let tile = Math.max(SMALLEST, Math.min(LARGEST, Math.floor((this.width - left - 4) / n_heads) - gap));
+    if (tile + gap < FINGER && matchMedia("(pointer: coarse)").matches) tile = this.underFinger(left) - gap;
+    const pitch = [tile + gap, tile + gap];
     Object.assign(this, { tile, pitch, left, top });
     const [width, height] = [left + n_heads * pitch[0], top + n_layers * pitch[1]];
     const density = window.devicePixelRatio || 1;
     this.grid.width = Math.round(width * density);
     this.grid.height = Math.round(height * density);
-    this.grid.style.width = this.stage.style.width = `${width}px`;
+    this.grid.style.width = this.sheet.style.width = `${width}px`;
     this.grid.style.height = `${height}px`;
     Object.assign(this.pointer.style, { left: `${left}px`, top: `${top}px`, width: `${width - left}px`, height: `${height - top}px` });
     const pen = this.grid.getContext("2d");
@@ -132,7 +135,34 @@ class Overview {
         }
       }
     }
+    this.keepLayers(density, width > this.width);
     this.mark();
+  }
+
+  // The side of a place that a finger can hit, so that the edge cuts a thumbnail in two: one sees that more follow.
+  underFinger(left) {
+    const room = this.width - left;
+    const whole = Math.max(1, Math.floor(room / FINGER - 0.5));
+    return Math.max(FINGER, Math.floor(room / (whole + 0.5)));
+  }
+
+  // The layers' numbers once more, over the left edge, where they stay while the heads scroll.
+  keepLayers(density, isWide) {
+    this.scroller.classList.toggle("wide", isWide);
+    if (!isWide) return;
+    const { layers, left, grid } = this;
+    layers.width = Math.round((left - 2) * density);
+    layers.height = grid.height;
+    Object.assign(layers.style, { width: `${left - 2}px`, height: grid.style.height, marginRight: `${2 - left}px` });
+    layers.getContext("2d").drawImage(grid, 0, 0);
+  }
+
+  // Scrolls until a head can be seen.
+  reveal(at) {
+    if (!at) return;
+    const [x] = this.place(...at);
+    const { scroller, left, tile } = this;
+    scroller.scrollLeft = Math.max(x + tile + 6 - scroller.clientWidth, Math.min(scroller.scrollLeft, x - left - 2));
   }
 
   // The corner says which edge is which: "head" to the right, "layer" downwards.
@@ -253,6 +283,7 @@ class Overview {
       const [nextLayer, nextHead] = moves[event.key];
       const within = (i, n) => Math.max(0, Math.min(n - 1, i));
       this.goTo([within(nextLayer, this.data.n_layers), within(nextHead, this.data.n_heads)]);
+      this.reveal(this.at);
     } else return;
     event.preventDefault();
   }
@@ -302,7 +333,8 @@ class Overview {
     this.near.dataset.head = this.name(layer, head);
     const size = Math.min(NEAR, this.width * 0.45);
     canvas.style.width = `${size}px`;
-    const [x, y] = this.place(layer, head);
+    const [inSheet, y] = this.place(layer, head);
+    const x = inSheet - this.scroller.scrollLeft;
     const [width, height] = [this.near.offsetWidth, this.near.offsetHeight];
     const isLeft = x + this.tile / 2 > this.width / 2;
     const beside = isLeft ? x - width - 8 : x + this.tile + 8;
