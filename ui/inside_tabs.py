@@ -173,6 +173,15 @@ def _one_or_many(record: Record, chosen: int) -> None:
     )
     with right:
         titled(_("Entropy of each query's row"), figure, "face_entropy")
+    if h == 1:
+        said = _(
+            "This layer has one head, so one row of weights must serve every purpose at once: for '{token}' it has "
+            "{one} nats of entropy, where {most} would be equal weights. Here the mean of the heads and one head over "
+            "all of d_model are this head itself."
+        )
+        one, most = f"{found.one_entropy[chosen]:.2f}", f"{np.log(n):.2f}"
+        st.markdown(plain(said.format(token=record.labels[chosen], one=one, most=most)))
+        return
     said = _(
         "{h} heads give this token {h} rows of weights; one head over all {d_model} columns gives it a single "
         "row, which must serve every purpose at once. For '{token}' the heads have {heads} nats of entropy on average, "
@@ -196,13 +205,19 @@ def _one_or_many(record: Record, chosen: int) -> None:
 
 def _side_by_side(record: Record, chosen: int) -> None:
     st.subheader(_("Heads stand side by side, layers in a row"), anchor=False)
+    h = record.n_heads
     st.markdown(
         plain(
             _(
+                "A layer reads what the layer before has written. So more heads look at more at once, and more layers "
+                "look again at what has been found."
+            )
+            if h == 1
+            else _(
                 "The {h} heads of a layer read the same input and don't see each other; W_o joins what they found. "
                 "A layer reads what the layer before has written. So more heads look at more at once, and more layers "
                 "look again at what has been found."
-            ).format(h=record.n_heads)
+            ).format(h=h)
         )
     )
     left, right = st.columns(2, gap="medium")

@@ -6,6 +6,7 @@ from typing import Any
 import streamlit as st
 
 from model import AttentionTrace
+from model.catalogue import Entry
 from model.tokens import MAX_CHARACTERS
 from model.tracing import LARGEST_ROW_ERROR
 from ui.chinese_words import pronouns_without_token
@@ -78,13 +79,23 @@ def cautions(trace: AttentionTrace, *, offers: bool = True) -> None:
         offers: as for `unread`.
     """
     entry = load_model(trace.model_id).entry
-    looks_both_ways = trace.trained and (entry is None or entry.trained_mask != "causal")
     if not trace.trained:
         caution(_("Untrained model: its weights are random, and so is what its heads look at."))
-    if looks_both_ways and (trace.mask.hides_later_tokens or trace.mask.window_size is not None):
-        caution(_("This model was trained without this mask. The maps are what it computes, outside its training."))
+    elif said := _outside_its_training(trace, entry):
+        caution(said)
     unread(trace, offers=offers)
     pronouns_without_token(trace, offers=offers)
+
+
+def _outside_its_training(trace: AttentionTrace, entry: Entry | None) -> str:
+    """What to say when a model runs under a mask that it was not trained under; nothing otherwise."""
+    if entry is not None and entry.source == "learnt":
+        said = _("This model was trained under the mask {mask}. The maps are what it computes, outside its training.")
+        return "" if entry.trained_mask == str(trace.mask) else said.format(mask=entry.trained_mask)
+    looks_both_ways = entry is None or entry.trained_mask != "causal"
+    if looks_both_ways and (trace.mask.hides_later_tokens or trace.mask.window_size is not None):
+        return _("This model was trained without this mask. The maps are what it computes, outside its training.")
+    return ""
 
 
 def how_to_read() -> None:
