@@ -1,5 +1,6 @@
 """The controls in the sidebar that all pages share (sentence, model, mask), and the choice of a layer and a head."""
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import streamlit as st
@@ -16,6 +17,7 @@ from model.catalogue import (
     toy_id,
     toy_sizes,
 )
+from model.learnt import PREFIX
 from model.tokens import MAX_CHARACTERS
 from ui import examples, links
 from ui.languages import _, spoken_names
@@ -115,14 +117,18 @@ def _model() -> str:
     names = {entry.id: entry.label for entry in entries()} | st.session_state.get(LEARNT, {})
     labels = {model_id: _(name) for model_id, name in names.items()}
     if "model" not in st.session_state:
-        st.session_state["model"] = links.read("model", lambda text: resolve(text).id, default_id())
-        said = "model" in st.query_params
-        st.session_state["model_by_hand"] = said and not examples.brings(
+        st.session_state["model"] = links.read("model", _named_in_link, default_id())
+        in_link = "model" in st.query_params
+        st.session_state["model_by_hand"] = in_link and not examples.brings(
             st.query_params.get("text"), st.session_state["model"]
         )
         _unfold_toy()
     elif (said := spoken_names(names).get(st.session_state["model"])) is not None:
         st.session_state["model"] = said
+    asked = str(st.session_state["model"])
+    if asked.startswith(PREFIX) and asked not in labels:  # of another session on this server
+        with suppress(HeadworkError):
+            labels[asked] = resolve(asked).label
     chosen = st.selectbox(
         _("Model"),
         list(dict.fromkeys([*labels, st.session_state["model"] or default_id()])),  # what was typed stays in the list
@@ -134,10 +140,15 @@ def _model() -> str:
         if allowed_ids()
         else _("Or type the name of a model on the Hugging Face hub (owner/name), or a folder with one."),
     )
-    model_id = _toy() if chosen == "toy" else str(chosen or default_id())
     examples.told(labels)
+    model_id = _toy() if chosen == "toy" else str(chosen or default_id())
     links.write("model", model_id, default_id())
     return model_id
+
+
+def _named_in_link(text: str) -> str:
+    """For `links.read`. A model of an earlier session stays, and the page says where it went."""
+    return text if text.startswith(PREFIX) else resolve(text).id
 
 
 def _chose_model() -> None:

@@ -8,7 +8,7 @@ from analysis.masking import largest
 from model import AttentionTrace, HeadworkError, Mask
 from ui.languages import _, explain, plain
 from ui.mask_choice import name
-from ui.mask_lab import leak_of, revealed_of
+from ui.mask_lab import leak_of, revealed_of, words_it_knows
 from ui.mask_picture import amount
 from ui.remarks import CHART
 from viz.mask_effects import moves
@@ -28,7 +28,9 @@ def leak_test(first: AttentionTrace, second: AttentionTrace) -> None:
     word = place.selectbox(
         _("Edit the word"), range(len(words)), index=last, format_func=lambda i: f"{i + 1}: {words[i]}", key="edit"
     )
-    replacement = typed.text_input(_("into"), _("never"), key="into", max_chars=100)
+    known = [other for other in words_it_knows(first) if other != words[int(word or 0)]]
+    into, key = (known[0], f"into {first.model_id}") if known else (_("never"), "into")
+    replacement = typed.text_input(_("into"), into, key=key, max_chars=100)
     try:
         leaks = [leak_of(first, trace.mask, int(word or 0), replacement) for trace in (first, second)]
     except HeadworkError as error:

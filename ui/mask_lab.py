@@ -35,6 +35,12 @@ def _once(kind: str, model_id: str, text: str, details: tuple[object, ...], comp
         return _results().get((f"{kind} {named(model_id)}", text, repr(details)), compute)
 
 
+def words_it_knows(trace: AttentionTrace) -> tuple[str, ...]:
+    """Words to propose for a model that was trained on one task and knows no others; empty for all other models."""
+    entry = load_model(trace.model_id).entry
+    return () if entry is None or entry.sample is None else tuple(entry.sample.split())
+
+
 def scores_of(trace: AttentionTrace, layer: int) -> LayerScores:
     """S of one layer of a trace, before its mask."""
     model = load_model(trace.model_id)

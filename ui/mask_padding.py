@@ -6,7 +6,7 @@ import streamlit as st
 from analysis.mask_runs import CASES, PaddedBatch
 from model import AttentionTrace, HeadworkError
 from ui.languages import _, explain
-from ui.mask_lab import padded_of
+from ui.mask_lab import padded_of, words_it_knows
 from ui.mask_picture import amount
 from ui.remarks import CHART
 from viz.mask_figures import weight_map
@@ -17,7 +17,9 @@ CASE_NAMES = dict(zip(CASES, ("none", "causal", "padding", "causal + padding"), 
 def padding(trace: AttentionTrace, layer: int, head: int) -> None:
     """The controls of the batch and what they change."""
     typed, base_place, side_place = st.columns([4, 3, 3], gap="small", vertical_alignment="bottom")
-    other = typed.text_input(_("Second sentence of the batch"), _("The cat sat."), key="other", max_chars=1500)
+    known = words_it_knows(trace)
+    first, key = (" ".join(known[:3]), f"other {trace.model_id}") if known else (_("The cat sat."), "other")
+    other = typed.text_input(_("Second sentence of the batch"), first, key=key, max_chars=1500)
     base = base_place.segmented_control(
         _("Look"), ["bidirectional", "causal"], default="bidirectional", required=True, key="pad_base", format_func=_
     )

@@ -3,8 +3,9 @@
 import numpy as np
 import streamlit as st
 
+from analysis.mask_runs import without_padding
 from analysis.masking import cut_and_rescale, hides_only, largest, split_difference, weight_hidden, weight_moved
-from model import AttentionTrace
+from model import AttentionTrace, Mask, parse_mask
 from ui import links
 from ui.chinese_words import pronouns_without_token
 from ui.languages import _, plain
@@ -40,24 +41,21 @@ def how_to_read() -> None:
 def honest(first: AttentionTrace, second: AttentionTrace) -> None:
     """Says once what these maps are not: a model's habit under a mask that it wasn't trained with."""
     entry = load_model(first.model_id).entry
-    is_decoder = entry is not None and entry.trained_mask == "causal"
+    own = parse_mask(entry.trained_mask) if entry is not None and entry.trained_mask else Mask.bidirectional()
     others = [
-        name(mask)
-        for mask in dict.fromkeys((first.mask, second.mask))
-        if (mask.is_causal, mask.window_size, mask.prefix_length, mask.drawn) != (is_decoder, None, None, None)
+        name(mask) for mask in dict.fromkeys((first.mask, second.mask)) if without_padding(mask) != without_padding(own)
     ]
     if not first.trained:
         caution(_("Untrained model: its weights are random. What a mask does to them is exact all the same."))
     elif others:
-        trained = _("causal") if is_decoder else _("bidirectional")
         said = _(
             "{mask}: outside this model's training, which was {trained}. This shows what the mask does, {not_what}."
         )
-        hides_later = any(mask.hides_later_tokens for mask in (first.mask, second.mask)) and not is_decoder
+        hides_later = any(mask.hides_later_tokens for mask in (first.mask, second.mask)) and not own.is_causal
         not_what = (
             _("not how a trained decoder attends") if hides_later else _("not how a model trained with it attends")
         )
-        caution(said.format(mask=", ".join(others), trained=trained, not_what=not_what))
+        caution(said.format(mask=", ".join(others), trained=name(own), not_what=not_what))
     unread(first)
     pronouns_without_token(first)
     if first.mask == second.mask:
