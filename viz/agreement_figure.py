@@ -16,7 +16,7 @@ from viz.look import ACCENT, TEXT, Translate, layout, untranslated
 ROW = 44  # pixels of a question: two bars
 HEADER, GROUP = 34, 26  # pixels of the heads' names, and of a sentence's name
 BAR = 0.38  # of a row
-ROOM = 1.5  # of the longest bar, for the label behind it
+ROOM = (1.5, 1.5, 2.0)  # of the longest bar, for the label behind it; three heads stand close on a phone
 FONT = 14
 
 
@@ -56,7 +56,7 @@ def agreement_figure(
             {
                 f"xaxis{axis}": {
                     "domain": [column * width, (column + 1) * width - 0.02],
-                    "range": [0, longest * (1 + ROOM)],
+                    "range": [0, longest * (1 + ROOM[min(len(heads), len(ROOM)) - 1])],
                     "visible": False,
                     "fixedrange": True,
                     "anchor": "y",
