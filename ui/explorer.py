@@ -21,10 +21,11 @@ from viz.heatmaps import head_heatmap
 from viz.style import Style
 
 MAP_HEIGHT = 380  # pixels: sentence, maps and controls stand on a laptop's screen without scrolling
+HIGH_MAP_HEIGHT = 420  # beside the small maps of many layers, which are higher
 LARGE_MAP_HEIGHT = 500
-LINE = 36
 LOW_GRID = 8  # layers whose small maps are no higher than the large map
-# What Streamlit has no setting for: a lower bar above the page, and labels of layer and head beside their buttons.
+# What Streamlit has no setting for: a lower bar above the page, and labels of layer and head beside their buttons, or
+# above them where these stand in a column beside the map.
 STYLE = """<style>
 @media (min-width: 800px) {
   .stAppHeader { height: 2.25rem; min-height: 2.25rem; }
@@ -35,6 +36,10 @@ STYLE = """<style>
 .st-key-layer-head .stButtonGroup { display: flex; flex-flow: row wrap; align-items: center; gap: 0 0.6rem; }
 .st-key-layer-head .stButtonGroup label { margin: 0; min-height: 0; }
 .st-key-layer-head .stButtonGroup button { min-width: 34px; padding-inline: 0.4rem; }
+@media (min-width: 800px) {
+  .st-key-beside-map .st-key-layer-head .stButtonGroup { flex-flow: column; align-items: flex-start; }
+  .st-key-beside-map .st-key-layer-head .stButtonGroup button { flex: 0 0 34px; }
+}
 </style>"""
 LARGE_STYLE = "<style>.stMain p, .stMain li, .stMain label, .stMain button { font-size: 1.2rem; }</style>"
 TABS = {
@@ -64,11 +69,12 @@ def explore(again: Again) -> None:
         map_place, side_place = st.columns([6, 5], gap="medium")
         side = side_place.container(gap="xsmall")
         overview_place, reading_place = side.container(gap="xsmall"), side.container(gap="xsmall")
-        large_place = map_place.container()
-        # Beside the small maps of many layers there is room under the large one, and none on a laptop's screen below.
-        under = map_place.container(gap="xsmall") if trace.n_layers > LOW_GRID else st.container(gap="xsmall")
-        view = explorer_view.read_controls(trace, under.container(), reading_place)
-        status_place = under.container()
+        if trace.n_layers > LOW_GRID:  # as high as the small maps, layer and head in a column beside it
+            large_place, beside = map_place.columns([3, 1], gap="small")
+            head_place, status_place = beside.container(key="beside-map"), map_place.container()
+        else:
+            large_place, head_place, status_place = map_place.container(), st.container(), st.container()
+        view = explorer_view.read_controls(trace, head_place, reading_place)
     try:
         reading = explorer_maps.reading(trace, view)
     except HeadworkError as error:
@@ -123,10 +129,10 @@ def _overview(trace: AttentionTrace, reading: Reading, view: View, style: Style)
 
 
 def map_height(view: View, n_layers: int) -> int:
-    """Of the large map, in pixels; with layer and head under it, as in `explore`, they take a line more."""
+    """Of the large map, in pixels."""
     if view.text_scale > 1:
         return LARGE_MAP_HEIGHT
-    return MAP_HEIGHT if n_layers <= LOW_GRID else MAP_HEIGHT - LINE
+    return MAP_HEIGHT if n_layers <= LOW_GRID else HIGH_MAP_HEIGHT
 
 
 def _alt(view: View) -> str:
