@@ -9,7 +9,7 @@ from ui.heads_card import card_tab
 from ui.heads_corpus import corpus_tab
 from ui.heads_labour import labour_tab
 from ui.heads_sentence import sentence_tab
-from ui.languages import explain
+from ui.languages import _, explain, plain
 from ui.loading import load_model
 from ui.tabs import open_tab
 
@@ -33,7 +33,14 @@ def show(model_id: str, text: str, mask: Mask) -> None:
     for key, value in st.session_state.pop("heads_next", {}).items():
         st.session_state[key] = value
     if not heads_data.corpora(model_id):
-        label = load_model(model_id).label
+        label, entry = load_model(model_id).label, load_model(model_id).entry
+        if entry is not None and entry.source == "learnt":
+            said = _(
+                "{model} knows only the words of its task, so no corpus can score it. What its heads do is measured on "
+                "the page Watch heads learn, while it is trained."
+            )
+            st.info(plain(said.format(model=label)))
+            return
         heads_main.no_record(label)
         st.session_state.setdefault("heads_upload_source", "en")  # so that one click is enough
         corpus_tab(model_id, label)

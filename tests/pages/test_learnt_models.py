@@ -158,9 +158,10 @@ def test_cost_without_a_feed_forward_network(opened, tab, monkeypatch):
     assert not app.errors
 
 
-@pytest.mark.parametrize("view", ["labour", "sentence", "corpus"])
-def test_heads_at_work_has_no_record_of_it_and_says_so(opened, view):
-    assert not opened("heads", "four heads", view=view).errors
+def test_heads_at_work_says_that_no_corpus_can_score_it(opened):
+    app = opened("heads", "four heads")
+    assert not app.errors and "no corpus can score it" in app.words
+    assert not app.test.get("button")
 
 
 def test_a_sentence_of_other_words_is_told_with_one_to_try(opened):
