@@ -38,7 +38,6 @@ def title() -> None:
         st.title(_("Do heads split the work by themselves?"))
         with st.popover(_("How to read this")):
             st.markdown(_(learn_words.HOW_TO_READ))
-            st.markdown(_(learn_words.SIDEBAR))
         with st.popover(_("How far this goes")):
             st.markdown(_(learn_words.HOW_FAR))
 
@@ -71,6 +70,7 @@ def _run(settings: Settings, was_busy: bool) -> None:
         else:
             picture(shown)
             st.markdown(f":small[{plain(learn_words.below(shown))}]")
+        st.caption(_(learn_words.SIDEBAR))
     if was_busy and not is_busy:
         st.rerun()  # the training has ended: now the whole page can say what it taught
 

@@ -19,15 +19,16 @@ HOW_TO_READ = (
 )
 HOW_FAR = (
     "**What holds here, and under which conditions**\n"
-    "- *At the same budget.* Every number of heads has the same parameters, sentences and steps. It is no proof that "
-    "one head never gets there: with 10 letters in place of 26 and 6.7 times the steps a single head answered left "
-    "and right neighbour to 98 %.\n"
-    "- *Attention only.* An FFN after attention can tell unequal weights apart, so a single head does better with "
-    "one. Switch it on and see.\n"
-    "- *Which head takes which relation is chance.* Another seed, another division. Two heads on four relations vary "
-    "from seed to seed: look at several.\n"
+    "- *At the same budget.* Every number of heads has the same parameters, sentences and steps. With 26 letters five "
+    "times the steps don't help the single head: 34 % after 800 and after 4,000. With 10 letters and only two "
+    "neighbours they do: 64 % after 600, over 99 % after 4,000, with half of its weight on each side all the time.\n"
+    "- *Attention only, one layer.* An FFN tells unequal weights apart: with one, a single head gets 64 %. A second "
+    "layer looks a second time: 88 %.\n"
+    "- *Which head takes which relation is chance.* Another seed, another division. Two heads on four relations get "
+    "from 66 to 88 %: look at several seeds.\n"
     "- *Spare heads copy.* With more heads than relations several take the same one, and switching one of them off "
-    "harms little.\n\n"
+    "harms little.\n"
+    "- The numbers are means of 5 seeds: `python -m benchmarks.single_head`.\n\n"
     "**What is also true of real models**\n"
     "- Heads of one layer look at different things, and some at a fixed offset (Clark et al. 2019, section 3).\n"
     "- Many heads can be switched off with little harm (Michel et al. 2019; Voita et al. 2019).\n"
@@ -70,8 +71,8 @@ def below(shown: Shown) -> str:
 
 
 def _origin(shown: Shown) -> str:
-    if shown.live:
-        return _("In training")
+    if not all(training.done for training in shown.trainings):
+        return _("Not finished yet")
     if shown.record is not None:
         said = _("Came with the app, trained on {date} with {command}")
         return said.format(date=shown.record.date, command=shown.record.command)

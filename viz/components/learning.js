@@ -4,7 +4,8 @@
 const TICK = 130; // milliseconds a checkpoint is shown while playing
 const BEND = 20; // steps; the axis of steps is even below and logarithmic far above, since heads part early
 const CHART = 176; // pixels of the chart's height
-const TALLEST = 366; // pixels of all maps together where there is room beside the curves
+const TALLEST = 366; // pixels of all maps together beside the curves
+const TALLEST_ON_A_PHONE = 460; // the same above the curves
 const HEADING = 20; // pixels above a network's maps
 const WIDEST = 190; // of one map
 const LETTER = 8.4; // pixels of a letter in a caption
@@ -290,8 +291,8 @@ class Learning {
       if (heads % columns) continue;
       const rows = Math.max(layers * (heads / columns), besideRows);
       const across = (room + 8) / (columns + (isBeside ? 1 : 0)) - 8;
-      const row = (TALLEST - HEADING) / rows - 6;
-      const down = isWide() ? row - (row - 24 >= roomy ? 24 : 44) : Infinity;
+      const row = ((isWide() ? TALLEST : TALLEST_ON_A_PHONE) - HEADING) / rows - 6;
+      const down = row - (row - 24 >= roomy ? 24 : 44);
       const tile = Math.floor(Math.min(across, down, WIDEST));
       if (tile > best.tile) best = { tile, columns };
     }
@@ -334,7 +335,7 @@ class Learning {
       for (let layer = 0; layer < n_layers; layer += 1) {
         for (let head = 0; head < n_heads; head += 1) {
           const weight = this.share(this.main, layer, head, r);
-          if (weight !== null && weight >= own) found.push({ name: this.name(layer, head), weight });
+          if (weight !== null && Number(shown(weight)) >= own) found.push({ name: this.name(layer, head), weight });
         }
       }
       return found.sort((a, b) => b.weight - a.weight);
@@ -382,7 +383,7 @@ class Learning {
       tile.weights.getContext("2d").drawImage(image, 0, 0);
       const shares = this.data.relations.map((_, r) => this.share(tile.of, tile.layer, tile.head, r) ?? 0);
       const best = shares.indexOf(Math.max(...shares));
-      const has = shares[best] >= this.data.own;
+      const has = Number(shown(shares[best])) >= this.data.own;
       tile.box.classList.toggle("has", has);
       tile.best.textContent = has ? `${this.data.relations[best]} ${shown(shares[best])}` : "";
       tile.map.setAttribute("aria-label", fill(this.data.text.map, { head: tile.title, step: this.step }));
