@@ -1,18 +1,13 @@
 """The token strip and the overview in a real browser: by mouse, keyboard and touch, and no message while pointing."""
 
-import os
 import re
-import socket
-import subprocess
-import sys
-import time
 from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from model import load
-from tests.e2e.conftest import ROOT, _answers, settled
+from tests.e2e.conftest import running_app, settled
 
 SENTENCE = "The teacher praised the students because they worked hard."
 HARD = 'She said <img src=x onerror="window.hit=1"> {list} 😀 <script>window.hit=1</script>'
@@ -21,22 +16,8 @@ HARD = 'She said <img src=x onerror="window.hit=1"> {list} 😀 <script>window.h
 @pytest.fixture(scope="module")
 def address():
     """The test page on a free port."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", "tests/e2e/apps/components_app.py"]
-    command += ["--server.address", "127.0.0.1", "--server.port", str(port), "--server.fileWatcherType", "none"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    server = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        deadline = time.monotonic() + 60
-        while not _answers(f"http://127.0.0.1:{port}"):
-            assert server.poll() is None and time.monotonic() < deadline, "the server did not start"
-            time.sleep(0.1)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.terminate()
-        server.wait(20)
+    with running_app("tests/e2e/apps/components_app.py") as found:
+        yield found
 
 
 def show(page: Page, address: str, **query: object) -> None:
