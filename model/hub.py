@@ -142,6 +142,10 @@ def plan(repo_id: str) -> DownloadPlan:
 def fetch(plan: DownloadPlan, progress: Progress | None = None) -> Path:
     """Download what a plan names and isn't here yet. A stopped download goes on, when asked again, with the next file.
 
+    Not within a file: huggingface_hub (2.4) gives each attempt at a file a name of its own and removes it with the
+    attempt, because file locks can't be trusted everywhere (huggingface_hub pull request 4228). A connection that
+    breaks is taken up where it broke, within one attempt.
+
     Args:
         plan: from `plan`.
         progress: called with (bytes done, bytes in all, file name), first at the start of each file. Whatever it raises
