@@ -101,7 +101,7 @@ def _sentence() -> str:
     text = st.text_area(
         _("Sentence"),
         key="text",
-        height=110,
+        height=96,
         max_chars=MOST_CHARACTERS,
         help=_("Type or paste any text. Ctrl+Enter, or a click elsewhere, draws it."),
     )
