@@ -15,6 +15,7 @@ from ui.learn_take import take_tab
 from ui.tabs import open_tab
 
 EVERY = 0.5  # seconds between two looks at a training
+EVERY_IN_LINE = 1.5  # and at a place in line
 TABS = {
     "curves": "Curves and entropy",
     "off": "Switch a head off",
@@ -46,66 +47,76 @@ def show() -> None:
     """Everything below the title."""
     settings = learn_controls.settings()
     race = learn_runs.race()
-    is_busy = race is not None and race.job.is_busy
-    (_live if is_busy else _still)(settings, is_busy)
+    state = race.job.state if race is not None else "resting"
+    heads = {"running": _head_live, "waiting": _head_in_line}
+    # In every state each part is a fragment at the same place, so that the picture is never drawn anew.
+    with st.container(gap="xsmall"):
+        heads.get(state, _head_still)(settings, state)
+        (_below_live if state == "running" else _below_still)(settings)
     opened, place = open_tab(TABS, state="learn_view", link="view")
     with place:
         _tab(opened, settings)
 
 
-def _run(settings: Settings, was_busy: bool) -> None:
-    """Buttons, progress and picture. While something trains, the browser asks for them again and again."""
+def _head(settings: Settings, state: str) -> None:
+    """Buttons and progress. When the training has come to another state, the whole page is drawn for it."""
     race = learn_runs.race()
     if race is not None:
         race.job.seen()
-    is_busy = race is not None and race.job.is_busy
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="learn-buttons"):
+        is_pressed = _buttons(settings, race)
+        with st.container(gap=None, key="learn-status"):
+            _status(settings, race)
+    if is_pressed or (race is not None and race.job.state != state):
+        st.rerun()
+
+
+def _below(settings: Settings) -> None:
+    """The picture and what is to be said about it."""
     with st.container(gap="xsmall"):
-        with st.container(horizontal=True, vertical_alignment="center", gap="small", key="learn-buttons"):
-            _buttons(settings, race)
-            with st.container(gap=None, key="learn-status"):
-                _status(settings, race)
         shown = learn_runs.shown(settings)
         if shown is None:
             st.info(_("Nothing is trained yet. The first button starts, and you see the heads from step 0 on."))
-        else:
-            picture(shown)
-            st.markdown(f":small[{plain(learn_words.below(shown))}]")
+            return
+        picture(shown)
+        st.markdown(f":small[{plain(learn_words.below(shown))}]")
         st.caption(_(learn_words.SIDEBAR))
-    if was_busy and not is_busy:
-        st.rerun()  # the training has ended: now the whole page can say what it taught
 
 
-_live = fragment(_run, run_every=EVERY)
-_still = fragment(_run)
+_head_live, _below_live = fragment(_head, run_every=EVERY), fragment(_below, run_every=EVERY)
+_head_in_line = fragment(_head, run_every=EVERY_IN_LINE)  # a class of thirty asks all at once
+_head_still, _below_still = fragment(_head), fragment(_below)
 
 
-def _buttons(settings: Settings, race: Race | None) -> None:
-    """One prominent button, which starts, pauses or goes on, and what else can be done with the run."""
-    state = race.job.state if race is not None else "finished"
+def _buttons(settings: Settings, race: Race | None) -> bool:
+    """One prominent button, which starts, pauses or goes on, and two more. Says whether one was pressed."""
+    state = race.job.state if race is not None else "none"
     is_busy = race is not None and race.job.is_busy
     is_same = race is not None and race.settings == settings
+    is_pressed = False
     if race is not None and is_busy:
         if _button(_("Pause"), "pause", main=True):
             race.job.rest()
-            st.rerun()
+            is_pressed = True
     elif state != "resting" or not is_same:
         networks = learn_words.network_names([*learn_runs.beside(settings), settings])
         if _button(_("Train {networks}").format(networks=_(" and ").join(networks)), "start", main=True):
             learn_runs.new_race(settings).job.go()
-            st.rerun()
+            is_pressed = True
     if race is not None and state == "resting" and _button(_("Go on"), "go_on", main=is_same):
         race.job.go()
-        st.rerun()
-    why_no_step = _("Pause first.") if is_busy else _("This run is at its end.") if is_same else None
-    if state == "resting":
-        why_no_step = None
-    if _button(_("Step ahead"), "step", off=why_no_step, help=_("Trains up to the next checkpoint, then rests.")):
+        is_pressed = True
+    off = None
+    if state != "resting":
+        off = _("Pause first.") if is_busy else _("This run is at its end.") if is_same else None
+    if _button(_("Step ahead"), "step", off=off, help=_("Trains up to the next checkpoint, then rests.")):
         (race if race is not None and state == "resting" else learn_runs.new_race(settings)).one_checkpoint()
-        st.rerun()
+        is_pressed = True
     off = _("Nothing was trained here yet.") if race is None else None
     if _button(_("Reset"), "reset", off=off, help=_("Ends this run and lets it go.")):
         learn_runs.forget_race()
-        st.rerun()
+        is_pressed = True
+    return is_pressed
 
 
 def _button(label: str, name: str, *, main: bool = False, off: str | None = None, help: str | None = None) -> bool:

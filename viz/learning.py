@@ -6,6 +6,7 @@ and the small view of them. The browser goes back and forth through the checkpoi
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -150,11 +151,16 @@ def learning_view(
         "arcs": np.asarray(lesson.arcs).tolist(),
         "own": OWN,
         "accent": ACCENT,
-        "colours": colours(COLORSCALE),
+        "colours": _colours(),
         "curve": curve("linear"),
         "text_scale": text_scale,
         "text": _words(t),
     }
+
+
+@cache
+def _colours() -> str:
+    return colours(COLORSCALE)
 
 
 def owners(share: Floats) -> list[list[tuple[int, int]]]:
