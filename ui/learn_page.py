@@ -2,11 +2,10 @@
 
 import streamlit as st
 
-from model import HeadworkError
 from model.training import Settings
 from ui import learn_controls, learn_runs, learn_words
 from ui.faults import fragment
-from ui.languages import _, explain, plain
+from ui.languages import _, plain
 from ui.learn_picture import picture
 from ui.learn_runs import Race
 from ui.learn_seeds import seeds_tab
@@ -48,26 +47,37 @@ def show() -> None:
     settings = learn_controls.settings()
     race = learn_runs.race()
     state = race.job.state if race is not None else "resting"
+    seeds_state = _seeds_state()
     heads = {"running": _head_live, "waiting": _head_in_line}
+    still = _head_in_line if seeds_state in ("running", "waiting") else _head_still
     # In every state each part is a fragment at the same place, so that the picture is never drawn anew.
     with st.container(gap="xsmall"):
-        heads.get(state, _head_still)(settings, state)
+        heads.get(state, still)(settings, state, seeds_state)
         (_below_live if state == "running" else _below_still)(settings)
     opened, place = open_tab(TABS, state="learn_view", link="view")
     with place:
         _tab(opened, settings)
 
 
-def _head(settings: Settings, state: str) -> None:
-    """Buttons and progress. When the training has come to another state, the whole page is drawn for it."""
-    race = learn_runs.race()
-    if race is not None:
-        race.job.seen()
+def _seeds_state() -> str:
+    trial = learn_runs.trial()
+    return trial.job.state if trial is not None else "resting"
+
+
+def _head(settings: Settings, state: str, seeds_state: str) -> None:
+    """Buttons and progress, and the sign of life for everything that trains, whichever tab is open.
+
+    When a training has come to another state, the whole page is drawn for it.
+    """
+    race, trial = learn_runs.race(), learn_runs.trial()
+    for training in (race, trial):
+        if training is not None:
+            training.job.seen()
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="learn-buttons"):
         is_pressed = _buttons(settings, race)
         with st.container(gap=None, key="learn-status"):
             _status(settings, race)
-    if is_pressed or (race is not None and race.job.state != state):
+    if is_pressed or (race is not None and race.job.state != state) or _seeds_state() != seeds_state:
         st.rerun()
 
 
@@ -149,19 +159,12 @@ def _progress(race: Race) -> None:
     elif job.state == "waiting":
         st.progress(job.share, text=learn_words.place_in_line(job.ahead))
     elif job.state == "failed":
-        _failed(job.error)
+        learn_runs.tell_fault(job)
     elif job.state == "resting":
         words = _("Paused at step {step} of {steps}.").format(step=race.main.step_number, steps=race.settings.steps)
         if job.left_alone:
             words += " " + _("You were away.")
         st.markdown(f":small[{plain(words)}]")
-
-
-def _failed(error: Exception | None) -> None:
-    if isinstance(error, HeadworkError):
-        st.error(explain(error), icon="✋")
-    else:
-        st.error(_("The training stopped because of a fault in the app. The server's log says what."), icon="✋")
 
 
 def _tab(opened: str, settings: Settings) -> None:

@@ -17,6 +17,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from model import HeadworkError
 from model import settings as server
 from model.training import Recorded, Settings, Training, read_record, winners
+from ui.languages import _, explain
 from ui.training_jobs import Job, Line
 from viz.learning import owners
 from viz.learning_figures import Run
@@ -211,6 +212,14 @@ def line() -> Line:
     gc.collect()
     gc.freeze()
     return Line(server.trainings())
+
+
+def tell_fault(job: Job) -> None:
+    """What ended a job that failed."""
+    if isinstance(job.error, HeadworkError):
+        st.error(explain(job.error), icon="✋")
+    else:
+        st.error(_("The training stopped because of a fault in the app. The server's log says what."), icon="✋")
 
 
 def _drop(key: str) -> None:

@@ -27,8 +27,6 @@ def seeds_tab(settings: Settings) -> None:
 
 def _tab(settings: Settings, was_busy: bool) -> None:
     trial = learn_runs.trial()
-    if trial is not None:
-        trial.job.seen()
     is_busy = trial is not None and trial.job.is_busy
     with st.container(horizontal=True, vertical_alignment="bottom"):
         n = int(
@@ -60,6 +58,13 @@ def _tab(settings: Settings, was_busy: bool) -> None:
         return
     if is_busy:
         _progress(trial)
+    elif trial.job.state == "resting":
+        done = _("{done} of {all} networks trained").format(done=len(trial.runs), all=trial.n_runs)
+        if trial.job.left_alone:
+            done += " · " + _("You were away: the rest waits for “Go on”.")
+        st.markdown(f":small[{plain(done)}]")
+    elif trial.job.state == "failed":
+        learn_runs.tell_fault(trial.job)
     st.markdown(f":small[{plain(learn_words.about_seeds(trial.settings))}]")
     for line in _table(trial):
         st.markdown(plain(line))

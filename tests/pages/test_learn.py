@@ -12,7 +12,7 @@ import pytest
 from model import learnt
 from model.training import Settings, Training
 from tests.pages.conftest import App
-from ui import learn_runs, learn_seeds, learn_take
+from ui import learn_page, learn_runs, learn_seeds, learn_take
 from ui.training_jobs import Line
 
 SHORT = {"steps": "100"}
@@ -334,6 +334,48 @@ def test_seeds_can_be_stopped_and_what_is_finished_stays(learn, monkeypatch):
     app.run()
     assert 1 <= len(trial.runs) < trial.n_runs and "1 head: " in app.words
     assert is_there(app, "seeds_go_on") and is_there(app, "seeds_start")
+
+
+@pytest.mark.parametrize("view", ["curves", "seeds"])
+def test_while_seeds_train_every_tab_gives_a_sign_of_life_and_asks_again(learn, monkeypatch, view):
+    asked = []
+    run = learn_page._head_in_line
+    monkeypatch.setattr(learn_page, "_head_in_line", lambda *args: asked.append(args) or run(*args))
+    monkeypatch.setattr(learn_runs, "SLICE", 1)
+    app = press(learn(view="seeds", **SHORT), "seeds_start")
+    job = app.test.session_state[learn_runs.TRIAL].job
+    app.test.session_state["learn_view"] = view
+    asked.clear()
+    job._last_seen = -1e9
+    app.run()
+    assert asked and not job.is_left_alone()
+
+
+def test_seeds_that_rested_while_one_was_away_say_so_and_go_on(learn, monkeypatch):
+    monkeypatch.setattr(learn_runs, "SEED_HEADS", (1,))
+    app = press(learn(view="seeds", **SHORT), "seeds_start")
+    trial = app.test.session_state[learn_runs.TRIAL]
+    trial.job.rest(left_alone=True)
+    until(lambda: not trial.job.is_busy)
+    app.run()
+    assert f"{len(trial.runs)} of 5 networks trained · You were away" in app.words
+    press(app, "seeds_go_on")
+    finished(app, learn_runs.TRIAL)
+    assert len(trial.runs) == 5 and "You were away" not in app.words
+
+
+def test_a_fault_in_one_of_several_seeds_is_told(learn, monkeypatch):
+    def broken(self, n=1):
+        raise RuntimeError("in the thread")
+
+    app = learn(view="seeds", **SHORT)
+    with monkeypatch.context() as patch:
+        patch.setattr(Training, "step", broken)
+        press(app, "seeds_start")
+        until(lambda: not app.test.session_state[learn_runs.TRIAL].job.is_busy)
+    app.run()
+    assert any("stopped because of a fault in the app" in error for error in app.errors)
+    assert is_there(app, "seeds_start") and not is_there(app, "seeds_go_on")
 
 
 # -- files and other pages -----------------------------------------------------------------------------------------
