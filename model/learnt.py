@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import threading
 from collections import OrderedDict
 from dataclasses import asdict, dataclass
@@ -112,17 +111,19 @@ def about(data: bytes) -> Learnt:
     try:
         found = json.loads(metadata[KEY])
         settings = Settings(**found["settings"])
-        step, accuracy, sample = int(found["step"]), float(found["accuracy"]), str(found["sample"])
+        step, accuracy, sample = found["step"], float(found["accuracy"]), str(found["sample"])
         vocabulary = tuple(found["vocabulary"])
     except HeadworkError:
         raise
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         raise _unreadable(str(error)) from error
     words_are_words = all(isinstance(word, str) and 0 < len(word) <= _LONGEST_WORD for word in vocabulary)
     if not 0 < len(vocabulary) <= _LONGEST_VOCABULARY or not words_are_words or len(set(vocabulary)) < len(vocabulary):
         raise _unreadable("vocabulary")
-    if not math.isfinite(accuracy) or not 0 <= step <= settings.steps:
-        raise _unreadable("accuracy, step")
+    if not 0 <= accuracy <= 1:  # NaN and infinities are not
+        raise _unreadable("accuracy")
+    if type(step) is not int or not 0 <= step <= settings.steps:
+        raise _unreadable("step")
     return Learnt(settings, step, accuracy, vocabulary, sample[:200])
 
 
