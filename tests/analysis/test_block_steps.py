@@ -18,9 +18,11 @@ from analysis.block_steps import (
     one_against_many,
     residual,
     same_number,
+    skips,
 )
 from analysis.steps import record_forward
 from analysis.worked import LABELS, Sizes, sentence_example, worked_example
+from model import TransformerBlock
 
 
 def recorded(sizes=Sizes(), *, causal=False, layer=0, head=0):  # noqa: B008
@@ -43,6 +45,44 @@ def test_boxes_hand_on_to_each_other_and_end_with_the_blocks_output(norm):
         found["attention_sum"].after, found["input"].after + found["attention"].after, rtol=1e-6, atol=1e-6
     )
     assert np.array_equal(found["attention_sum"].before, found["attention"].after)
+
+
+@pytest.mark.parametrize(
+    ("norm", "d_ff", "keys", "carried"),
+    [
+        ("none", 0, "input attention attention_sum", "input>attention_sum"),
+        ("pre", 0, "input attention_norm attention attention_sum", "input>attention_sum"),
+        ("post", 0, "input attention attention_sum attention_norm", "input>attention_sum"),
+        ("none", 16, "input attention attention_sum ffn ffn_sum", "input>attention_sum attention_sum>ffn_sum"),
+        (
+            "pre",
+            16,
+            "input attention_norm attention attention_sum ffn_norm ffn ffn_sum",
+            "input>attention_sum attention_sum>ffn_sum",
+        ),
+        (
+            "post",
+            16,
+            "input attention attention_sum attention_norm ffn ffn_sum ffn_norm",
+            "input>attention_sum attention_norm>ffn_sum",
+        ),
+    ],
+)
+def test_the_boxes_are_those_that_the_block_has(norm, d_ff, keys, carried):
+    torch.manual_seed(0)
+    block = TransformerBlock(8, 2, d_ff, norm=norm).eval()
+    everything = torch.ones(3, 3, dtype=torch.bool)
+    record = record_forward([block], torch.randn(1, 3, 8), everything, LABELS, layer=0, head=0)
+    found = {box.key: box for box in boxes(record)}
+    assert " ".join(found) == keys
+    assert " ".join(f"{start}>{end}" for start, end in skips(record)) == carried
+    for start, end in skips(record):  # what is carried past and what the sublayer adds make the sum
+        np.testing.assert_allclose(found[end].after, found[start].after + found[end].before, rtol=1e-5, atol=1e-6)
+    assert np.array_equal(boxes(record)[-1].after, record.hidden_states[1])
+    moved = movement(record, 1)
+    assert (moved.ffn is None) == (d_ff == 0) and moved.attention.min() > 0
+    if moved.ffn is not None:
+        assert moved.ffn[[0, 2]].max() == 0 < moved.ffn[1]
 
 
 def test_norms_around_the_residual_obey_the_triangle_inequality():

@@ -89,6 +89,34 @@ def test_the_order_of_norm_sublayer_and_residual(norm):
     torch.testing.assert_close(block(x)[0], expected)
 
 
+@pytest.mark.parametrize(
+    ("norm", "d_ff", "formula", "parts"),
+    [
+        ("none", 0, lambda b, x: x + b.attention(x)[0], {"attention"}),
+        ("pre", 0, lambda b, x: x + b.attention(b.attention_norm(x))[0], {"attention", "attention_norm"}),
+        ("post", 0, lambda b, x: b.attention_norm(x + b.attention(x)[0]), {"attention", "attention_norm"}),
+        ("none", 16, lambda b, x: (m := x + b.attention(x)[0]) + b.ffn(m), {"attention", "ffn"}),
+    ],
+)
+def test_a_block_may_have_no_feed_forward_network_and_no_normalisation(norm, d_ff, formula, parts):
+    torch.manual_seed(0)
+    block = TransformerBlock(8, 2, d_ff, dropout=0.0, norm=norm)
+    assert {name.partition(".")[0] for name in block.state_dict()} == parts  # nothing is there that doesn't act
+    if norm != "none":
+        with torch.no_grad():
+            block.attention_norm.gamma.uniform_(0.5, 2)
+    x = torch.randn(1, 4, 8)
+    steps = BlockSteps()
+    output, attention = block(x, steps=steps)
+    torch.testing.assert_close(output, formula(block, x))
+    assert steps.output.equal(output) and steps.attention_sum.equal(x + steps.attention.output)
+    assert (steps.ffn_input is None) == (steps.ffn_sum is None) == (d_ff == 0)
+    with torch.no_grad():  # as without gradients, where the map is written in place
+        kept = torch.empty_like(attention)
+        torch.testing.assert_close(block(x, out=kept)[0], output)
+        torch.testing.assert_close(kept, attention)
+
+
 @pytest.mark.parametrize("norm", ["pre", "post"])
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
 def test_equals_torchs_encoder_layer(norm, activation):
