@@ -169,6 +169,8 @@ def _gender(score: GenderScore) -> list[str]:
 
 
 def _share(share: Share) -> str:
+    if share.interval is None:
+        return f"{share.accuracy:6.1%} of {share.n}, {share.n_pairs} pairs of nouns"
     return f"{share.accuracy:6.1%} {_bounds(share.interval)} of {share.n}"
 
 

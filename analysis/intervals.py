@@ -15,7 +15,7 @@ DRAWS = 1000
 LEVEL = 0.95
 FEWEST_ARCS = 30  # below it no interval is given (section 3.4: what few arcs say changes with the next few)
 FEWEST_SENTENCES = 50  # from here on the name of the best head is called stable (section 3.4)
-FEWEST_DOCUMENTS = 10  # with fewer, documents can't show how much they differ, and sentences are drawn instead
+FEWEST_GROUPS = 10  # with fewer, documents or pairs of nouns can't show how much they differ: nothing is drawn of them
 _CELLS = 4_000_000  # draws × groups made at once: 32 MB
 
 Interval = tuple[float, float]
@@ -31,7 +31,7 @@ def groups_of(documents: Sequence[tuple[str, str] | None]) -> tuple[NDArray[np.i
         (examples,), group of each from 0, and what a group is: "document" or "sentence".
     """
     known = {document for document in documents if document is not None}
-    by_document = len(known) >= FEWEST_DOCUMENTS
+    by_document = len(known) >= FEWEST_GROUPS
     numbers: dict[Hashable, int] = {}
     out = [
         numbers.setdefault(document if by_document and document is not None else i, len(numbers))

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.held_out import Head
-from analysis.intervals import DRAWS, FEWEST_ARCS, Interval, bootstrap, interval
+from analysis.intervals import DRAWS, FEWEST_ARCS, FEWEST_GROUPS, Interval, bootstrap, interval
 
 PARTS = 2  # of the templates
 MOST_DIVISIONS = 1000  # of the pairs in two halves; 12 pairs have 924
@@ -25,9 +25,10 @@ MOST_DIVISIONS = 1000  # of the pairs in two halves; 12 pairs have 924
 
 @dataclass(frozen=True)
 class Share:
-    """How many of n sentences were right, with an interval over pairs of nouns."""
+    """How many of n sentences were right, with an interval over pairs of nouns where there are enough of them."""
 
     n: int
+    n_pairs: int
     accuracy: float
     interval: Interval | None
 
@@ -116,10 +117,13 @@ def _halves(n_pairs: int, seed: int) -> NDArray[np.bool_]:
 
 
 def _share(hits: NDArray[np.float64], counts: NDArray[np.float64], seed: int, draws: int) -> Share:
-    """The share of all sentences, given (pairs, parts) hits and sentences; an interval from FEWEST_ARCS of them on."""
+    """The share of all sentences, given (pairs, parts) hits and sentences.
+
+    An interval comes from FEWEST_ARCS sentences and FEWEST_GROUPS pairs on.
+    """
     sums = np.stack([hits.sum(axis=1), counts.sum(axis=1)], axis=1)  # (pairs, 2), as of group_sums
     total = sums.sum(axis=0)
     bounds = None
-    if total[1] >= FEWEST_ARCS and len(sums) > 1:
+    if total[1] >= FEWEST_ARCS and len(sums) >= FEWEST_GROUPS:
         bounds = interval(bootstrap(sums, draws=draws, seed=seed)[:, 0])
-    return Share(int(total[1]), float(total[0] / total[1]), bounds)
+    return Share(int(total[1]), len(sums), float(total[0] / total[1]), bounds)

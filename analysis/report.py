@@ -197,7 +197,12 @@ def _chosen(found: Chosen | None) -> dict[str, Any] | None:
 
 
 def _of_share(share: Share) -> dict[str, Any]:
-    return {"n": share.n, "accuracy": _number(share.accuracy), "interval": _interval(share.interval)}
+    return {
+        "n": share.n,
+        "pairs": share.n_pairs,
+        "accuracy": _number(share.accuracy),
+        "interval": _interval(share.interval),
+    }
 
 
 def _held_out(result: HeldOut | None) -> dict[str, Any] | None:

@@ -73,8 +73,14 @@ def _held_out(each: dict[str, Any]) -> str:
 
 
 def _share(found: dict[str, Any]) -> str:
-    interval = f" {bounds(*found['interval'])}" if found["interval"] else ""
-    return _("{share} of {n}").format(share=percent(found["accuracy"]) + interval, n=found["n"])
+    """A share with its interval; without one, of how few pairs of nouns it is."""
+    if found["interval"] is None:
+        return _("{share} of {n}, {pairs} pairs of nouns").format(
+            share=percent(found["accuracy"]), n=found["n"], pairs=found["pairs"]
+        )
+    return _("{share} of {n}").format(
+        share=f"{percent(found['accuracy'])} {bounds(*found['interval'])}", n=found["n"]
+    )
 
 
 def _swapped(view: View, each: dict[str, Any]) -> str:

@@ -81,9 +81,17 @@ def test_the_query_control_asks_the_other_words(score):
 
 def test_the_matching_head_is_chosen_on_other_nouns_and_sure_of_its_interval(score):
     assert score.chosen.heads == (((0, MATCHES), 1.0),)
-    assert score.chosen.other_nouns == Share(432, 1.0, (1.0, 1.0))
-    assert score.chosen.new_templates == Share(432, 1.0, (1.0, 1.0))
-    assert score.chosen.rarer_nouns == Share(144, 1.0, (1.0, 1.0))
+    assert score.chosen.other_nouns == Share(432, 12, 1.0, (1.0, 1.0))
+    assert score.chosen.new_templates == Share(432, 12, 1.0, (1.0, 1.0))
+
+
+def test_four_pairs_of_nouns_give_a_share_without_an_interval(score, lines):
+    assert score.chosen.rarer_nouns == Share(144, 4, 1.0, None)
+    names = list(dict.fromkeys(line["pair"] for line in lines if not line["rarer"]))
+    for n_pairs, has_interval in ((9, False), (10, True)):
+        (found,) = score_gender(made([line for line in lines if line["pair"] in names[:n_pairs]])[0])
+        assert found.chosen.other_nouns.n_pairs == n_pairs
+        assert (found.chosen.new_templates.interval is not None) is has_interval
 
 
 def test_nothing_is_chosen_on_what_it_is_scored_on(lines):
@@ -196,7 +204,13 @@ def test_the_report_has_the_sets_and_only_where_there_are_some(lines):
     result = report(run, corpus)
     (each,) = result["gender"]
     assert each["held_out"]["heads"] == ["1-1"] and each["held_out"]["gain"] == 0.5
-    assert each["held_out"]["other_nouns"] == {"n": 432, "accuracy": 1.0, "interval": [1.0, 1.0]}
+    assert each["held_out"]["other_nouns"] == {
+        "n": 432,
+        "pairs": 12,
+        "accuracy": 1.0,
+        "interval": [1.0, 1.0],
+    }
+    assert each["held_out"]["rarer_nouns"] == {"n": 144, "pairs": 4, "accuracy": 1.0, "interval": None}
     assert Counter(pair["rarer"] for pair in each["by_pair"]) == {False: 12, True: 4}
     assert result["provenance"]["unit"] == {"gender": "pair of nouns"}
     assert json.loads(json.dumps(result)) == result

@@ -218,6 +218,7 @@ def test_a_record_of_a_balanced_set_has_the_task_with_its_held_out_claim():
         assert table.held_out["heads"] == [head] and table.held_out["accuracy"] > 0.9
         assert table.held_out["gain_interval"][0] > 0.3 and table.beats[parse_head(head)]
         assert table.held_out["other_nouns"]["n"] == n and table.held_out["rarer_nouns"]["accuracy"] > 0.7
+        assert table.held_out["rarer_nouns"]["pairs"] == 4 and table.held_out["rarer_nouns"]["interval"] is None
         assert record.raw["meaning"]["n"] == 8 and record.raw["meaning"]["right"][7][0] == 0
     assert shipped("gender_en").table("gender", "").held_out["heads"][0] == "2-4"
 
