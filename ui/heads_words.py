@@ -5,6 +5,7 @@ from typing import Any
 
 from analysis.records import GENDER, Record, Table
 from ui.languages import _
+from viz.look import percent
 
 # relation → dependent (one, many) and head (one, many): what UD's guidelines say, in a word or a clause.
 RELATIONS: dict[str, tuple[str, str, str, str]] = {
@@ -137,11 +138,6 @@ def things(table: Table) -> str:
 def guess(name: str) -> str:
     """A baseline in words: "looking two words back"."""
     return _(OFFSETS.get(name, name))
-
-
-def percent(share: float) -> str:
-    """A share in whole per cent: 75 %."""
-    return f"{100 * share:.0f} %"
 
 
 def bounds(low: float, high: float) -> str:

@@ -25,6 +25,11 @@ def untranslated(text: str) -> str:
     return text
 
 
+def percent(share: float) -> str:
+    """A share in whole per cent: 75 %. 100 % only where nothing is missing (as in components/learning.js)."""
+    return "99 %" if 0.99 < share < 1 else f"{100 * share:.0f} %"
+
+
 def tick_text(label: str) -> str:
     """A token as Plotly can show it unharmed: escaped, never empty, and not longer than an axis bears."""
     label = shortened(label, MAX_LABEL)

@@ -20,6 +20,7 @@ from viz.learning_figures import (
     seeds_figure,
     switched_off_figure,
 )
+from viz.look import percent
 
 N_STEPS = 40
 
@@ -107,6 +108,14 @@ def test_a_head_owns_a_relation_from_half_of_its_weight_on_and_the_first_has_mos
     share[1, 1, 1] = 0.5  # exactly half
     share[0, 0, 2] = 0.49
     assert owners(share) == [[(1, 0), (0, 1)], [(1, 1)], []]
+
+
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [(1.0, "100 %"), (0.9999, "99 %"), (0.995, "99 %"), (0.986, "99 %"), (0.984, "98 %"), (0.338, "34 %"), (0.0, "0 %")],
+)
+def test_a_hundred_per_cent_is_said_only_where_nothing_is_missing(share, said):
+    assert percent(share) == percent(np.float32(share)) == said
 
 
 # -- figures -----------------------------------------------------------------------------------------------------

@@ -34,7 +34,9 @@ function joined(parts) {
   return { maps, steps: all("steps"), share: all("share"), loss: all("loss"), accuracy: all("accuracy"), top: parts[0].top };
 }
 
-const percent = (share) => `${Math.round(100 * share)} %`;
+// In whole per cent; 100 only where nothing is missing, as in Python (viz.look.percent).
+const whole = (share) => Math.min(Math.round(100 * share), share < 1 ? 99 : 100);
+const percent = (share) => `${whole(share)} %`;
 const isWide = () => matchMedia("(min-width: 801px)").matches;
 
 function svg(tag, attributes, text) {
