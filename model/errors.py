@@ -6,6 +6,7 @@ notebook sees an ordinary ValueError.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 
@@ -33,6 +34,32 @@ class NotDownloaded(HeadworkError):
     def __init__(self, template: str, *, repo_id: str, **values: Any) -> None:
         super().__init__(template, repo_id=repo_id, **values)
         self.repo_id = repo_id
+
+
+def shown(value: object, most: int = 50) -> str:
+    """What a person gave, as Python writes it, short enough for a sentence."""
+    try:
+        text = repr(value[:most] if isinstance(value, str) else value)
+    except ValueError:  # a whole number of thousands of digits
+        return "…"
+    is_short = len(value) <= most if isinstance(value, str) else len(text) <= most
+    if is_short:
+        return text
+    return repr(f"{value[: most - 1]}…") if isinstance(value, str) else f"{text[: most - 1]}…"
+
+
+def check_whole_numbers(owner: object, bounds: Mapping[str, tuple[int, int]]) -> None:
+    """Raises HeadworkError unless each attribute in `bounds` is a whole number from its least to its most."""
+    for name, (least, most) in bounds.items():
+        value = getattr(owner, name)
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+            raise HeadworkError(
+                "{name} is {value}: it must be a whole number from {least} to {most}.",
+                name=name,
+                value=shown(value),
+                least=least,
+                most=most,
+            )
 
 
 def _rebuild(kind: type[HeadworkError], template: str, values: dict[str, Any]) -> HeadworkError:

@@ -39,7 +39,7 @@ MOST_MODELS = 64  # that are remembered: at most 256 MB
 ABOUT = "A small Transformer trained in this app, on sentences of one task: it knows no other words."
 _TRANSFORMER, _READOUT = "transformer.", "readout."
 _TOKENS = "embeddings.token.weight"
-_LONGEST_VOCABULARY, _LONGEST_WORD = 2_000, 40
+_LONGEST_WORD = 40
 
 
 @dataclass(frozen=True)
@@ -113,18 +113,31 @@ def about(data: bytes) -> Learnt:
         settings = Settings(**found["settings"])
         step, accuracy, sample = found["step"], float(found["accuracy"]), str(found["sample"])
         vocabulary = tuple(found["vocabulary"])
+        _check_words(vocabulary, sample, settings)
     except HeadworkError:
         raise
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         raise _unreadable(str(error)) from error
-    words_are_words = all(isinstance(word, str) and 0 < len(word) <= _LONGEST_WORD for word in vocabulary)
-    if not 0 < len(vocabulary) <= _LONGEST_VOCABULARY or not words_are_words or len(set(vocabulary)) < len(vocabulary):
-        raise _unreadable("vocabulary")
     if not 0 <= accuracy <= 1:  # NaN and infinities are not
         raise _unreadable("accuracy")
     if type(step) is not int or not 0 <= step <= settings.steps:
         raise _unreadable("step")
-    return Learnt(settings, step, accuracy, vocabulary, sample[:200])
+    return Learnt(settings, step, accuracy, vocabulary, sample)
+
+
+def _check_words(vocabulary: tuple[str, ...], sample: str, settings: Settings) -> None:
+    """As many words as the task has, each another and without white space; the sentence is made of them."""
+    are_words = all(
+        isinstance(word, str) and 0 < len(word) <= _LONGEST_WORD and word.isprintable() and " " not in word
+        for word in vocabulary
+    )
+    if not are_words or not len(settings.rule.vocabulary) == len(vocabulary) == len(set(vocabulary)):
+        raise _unreadable("vocabulary")
+    words = sample.split()
+    if not 0 < len(words) <= settings.rule.n_tokens or not set(words) <= set(vocabulary):
+        raise _unreadable("sample")
+    if not isinstance(settings.ffn, bool):
+        raise _unreadable("ffn")
 
 
 def from_bytes(
@@ -146,14 +159,14 @@ def from_bytes(
         tensors = read_tensors(data)
     except (SafetensorError, KeyError, ValueError, RuntimeError) as error:  # KeyError: an element type torch lacks
         raise _unreadable(str(error)) from error
-    weights = {name.removeprefix(_TRANSFORMER): t for name, t in tensors.items() if name.startswith(_TRANSFORMER)}
     with torch.device("meta"), NoInit():  # shapes only: the weights come from the file
         transformer = Transformer(found.settings.config)
-    expected = {name: tuple(tensor.shape) for name, tensor in transformer.state_dict().items()}
-    expected[_TOKENS] = (len(found.vocabulary), found.settings.d_model)
-    _check(weights, expected)
-    if len(found.vocabulary) != found.settings.config.vocab_size:
-        raise _unreadable("vocabulary")
+    task = found.settings.rule
+    n_logits = len(task.asked) * len(task.answers)
+    expected = {_TRANSFORMER + name: tuple(tensor.shape) for name, tensor in transformer.state_dict().items()}
+    expected |= {_READOUT + "weight": (n_logits, found.settings.d_model), _READOUT + "bias": (n_logits,)}
+    _check(tensors, expected)
+    weights = {name.removeprefix(_TRANSFORMER): t for name, t in tensors.items() if name.startswith(_TRANSFORMER)}
     transformer.load_state_dict(weights, assign=True)
     sha256 = hashlib.sha256(data).hexdigest()
     return AttentionModel(

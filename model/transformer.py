@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from model.attention import check_heads
 from model.blocks import Activation, BlockSteps, LayerNorm, NormPlace, TransformerBlock
-from model.errors import HeadworkError
+from model.errors import HeadworkError, check_whole_numbers, shown
 from model.positions import Embeddings, HashedEmbedding, Positions
 
 Record = Literal["maps", "hidden", "steps"]
@@ -60,18 +60,11 @@ class TransformerConfig:
 
     def __post_init__(self) -> None:
         """Refuses sizes that make no model."""
-        for name, (least, most) in _BOUNDS.items():
-            value = getattr(self, name)
-            if not isinstance(value, int) or not least <= value <= most:
-                raise HeadworkError(
-                    "{name} is {value}: it must be a whole number from {least} to {most}.",
-                    name=name,
-                    value=value,
-                    least=least,
-                    most=most,
-                )
+        check_whole_numbers(self, _BOUNDS)
         if not isinstance(self.layer_norm_eps, float) or not 0 <= self.layer_norm_eps < 1:
-            raise HeadworkError("layer_norm_eps is {value}: it must be a small number.", value=self.layer_norm_eps)
+            raise HeadworkError(
+                "layer_norm_eps is {value}: it must be a small number.", value=shown(self.layer_norm_eps)
+            )
         check_heads(self.d_model, self.num_heads)
 
     @property

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
 from model.attention import check_heads
-from model.errors import HeadworkError
+from model.errors import HeadworkError, check_whole_numbers, shown
 from model.masks import Mask, parse_mask
 from model.tasks import TASKS, Task, find_task
 from model.transformer import TransformerConfig
@@ -54,22 +53,13 @@ class Settings:
     def __post_init__(self) -> None:
         """Checks everything, and brings the mask into its one spelling."""
         task = find_task(TASKS, self.task)
-        for name, (least, most) in BOUNDS.items():
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-                raise HeadworkError(
-                    "{name} is {value}: it must be a whole number from {least} to {most}.",
-                    name=name,
-                    value=value,
-                    least=least,
-                    most=most,
-                )
+        check_whole_numbers(self, BOUNDS)
         least_rate, most_rate = LEARNING_RATES
         rate = self.learning_rate
-        if not isinstance(rate, int | float) or not math.isfinite(rate) or not least_rate <= rate <= most_rate:
+        if not isinstance(rate, int | float) or isinstance(rate, bool) or not least_rate <= rate <= most_rate:
             raise HeadworkError(
                 "The learning rate is {value}: it must be a number from {least} to {most}.",
-                value=rate,
+                value=shown(rate),
                 least=least_rate,
                 most=most_rate,
             )

@@ -239,7 +239,29 @@ def _set(name, tensor):
         (lambda: altered(_set("transformer.blocks.0.attention.W_q.bias", torch.zeros(32).half())), "W_q.bias"),
         (lambda: altered(_set("transformer.blocks.9.attention.W_q.bias", torch.zeros(32))), "blocks.9"),
         (lambda: altered(_set("transformer.embeddings.position", torch.full((12, 32), torch.nan))), "not finite"),
-        (lambda: altered(vocabulary=["a", "b"]), "embeddings.token.weight"),
+        (lambda: altered(_set("transformer.embeddings.token.weight", torch.zeros(25, 32))), "embeddings.token.weight"),
+        (lambda: altered(_set("readout.weight", torch.zeros(104, 31))), "readout.weight"),
+        (lambda: altered(_set("readout.bias", torch.zeros(103))), "readout.bias"),
+        (lambda: altered(lambda t: t.pop("readout.bias")), "readout.bias"),
+        (lambda: altered(_set("extra", torch.zeros(2))), r"\(extra\)"),
+        (lambda: altered(_set("readout.extra" * 1000, torch.zeros(2))), "readout.extra"),
+        (lambda: altered(vocabulary=["a", "b"]), "vocabulary"),
+        (lambda: altered(vocabulary=["a b", *"bcdefghijklmnopqrstuvwxyz"]), "vocabulary"),
+        (lambda: altered(vocabulary=["\u3000", *"bcdefghijklmnopqrstuvwxyz"]), "vocabulary"),
+        (lambda: altered(vocabulary=["\ud800", *"bcdefghijklmnopqrstuvwxyz"]), "vocabulary"),
+        (lambda: altered(sample=""), "sample"),
+        (lambda: altered(sample=" "), "sample"),
+        (lambda: altered(sample="a b <b>c</b>"), "sample"),
+        (lambda: altered(sample="a " * 13), "sample"),
+        (lambda: altered(sample=None), "sample"),
+        (lambda: altered(settings={"task": "neighbours", "ffn": "x"}), "ffn"),
+        (lambda: altered(settings={"task": "neighbours", "heads": "9" * 300_000}), "heads is '9999"),
+        (lambda: altered(settings={"task": "neighbours", "heads": [9] * 100_000}), r"heads is \[9, 9"),
+        (lambda: altered(settings={"task": "neighbours", "learning_rate": 10**400}), "The learning rate is 1000"),
+        (lambda: altered(settings={"task": "neighbours", "learning_rate": "9" * 300_000}), "The learning rate is '99"),
+        (lambda: altered(settings={"task": "x" * 300_000}), "no task"),
+        (lambda: altered(settings={"task": "neighbours", "mask": "x" * 300_000}), "no mask"),
+        (lambda: altered(settings={"task": "neighbours", "x" * 300_000: 1}), "unexpected keyword"),
         (lambda: altered(vocabulary=["a"] * 26), "vocabulary"),
         (lambda: altered(vocabulary=[1] * 26), "vocabulary"),
         (lambda: altered(vocabulary=["x" * 41, *"bcdefghijklmnopqrstuvwxyz"]), "vocabulary"),
@@ -254,8 +276,9 @@ def _set(name, tensor):
     ],
 )
 def test_files_that_contradict_themselves_are_refused(data, said):
-    with pytest.raises(HeadworkError, match=said):
+    with pytest.raises(HeadworkError, match=said) as told:
         learnt.from_bytes(data())
+    assert len(str(told.value)) < 400  # nothing is echoed whole
 
 
 def test_an_altered_file_is_another_model():
