@@ -14,7 +14,9 @@ from typing import Literal
 
 State = Literal["resting", "waiting", "running", "finished", "failed"]
 
-PATIENCE = 20.0  # seconds without a sign of life: a hidden tab still gives one every second, a closed one none
+# Seconds without a sign of life. A tab that is hidden for five minutes gives one about every minute: Chrome wakes the
+# timers of such a page no more often. A closed tab is found without it, by `is_here`.
+PATIENCE = 90.0
 TURN = 10.0  # seconds at a place while others wait; a short training ends within one, a long one takes several
 LOOKS_ROUND = 0.5  # seconds between two questions whether the person is still there, and whether others wait
 
@@ -88,7 +90,12 @@ class Line:
             self._running.append(job)
             job.state = "running"
             job.thread = threading.Thread(target=job.run, name="training", daemon=True)
-            job.thread.start()
+            try:
+                job.thread.start()
+            except RuntimeError as error:  # the system gives no more threads
+                logging.getLogger(__name__).exception("A training got no thread")
+                self._running.remove(job)
+                job.state, job.error, job.thread = "failed", error, None
 
     def _send_home(self) -> None:
         """Who left while waiting is no longer in line."""

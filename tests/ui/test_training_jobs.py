@@ -175,6 +175,21 @@ def test_a_fault_ends_the_thread_frees_the_place_and_is_kept_for_the_page(caplog
     assert job.state == "failed"
 
 
+def test_a_job_that_gets_no_thread_fails_and_the_place_is_free(monkeypatch, caplog):
+    def none_left(self):
+        raise RuntimeError("can't start new thread")
+
+    line = Line(1)
+    job, next_one = Job(line, Work(2)), Job(line, Work(2))
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", none_left)
+        job.go()
+    assert job.state == "failed" and "new thread" in str(job.error) and line.n_running == 0 and dead(job)
+    assert "got no thread" in caplog.text
+    next_one.go()
+    until(lambda: next_one.state == "finished")
+
+
 def test_the_time_left_is_told_from_the_pace_so_far():
     job = Job(Line(1), iter([]))
     assert job.seconds_left is None
@@ -194,3 +209,131 @@ def test_many_sessions_at_once_all_finish_and_none_is_run_twice():
         most = max(most, line.n_running)
         time.sleep(0.002)
     assert [work.done for work in works] == [5] * 24 and 1 <= most <= 3
+
+
+# -- what happens in between: everything below is called from the job's own thread, while it asks ----------------
+
+
+@pytest.fixture
+def looks_at_every_slice(monkeypatch):
+    monkeypatch.setattr("ui.training_jobs.LOOKS_ROUND", 0.0)
+
+
+def steps(n):
+    """Slices that take no time."""
+    return ((i + 1) / n for i in range(n))
+
+
+def ended(job):
+    until(lambda: not job.is_busy)
+    job.thread.join(10)
+    assert not job.thread.is_alive()
+    return job.state
+
+
+def test_who_left_while_waiting_gets_no_place_when_one_is_free():
+    door = threading.Event()
+    here = [True]
+    line = Line(1)
+    running, gone = Job(line, Work(1, door)), Job(line, steps(3), is_here=lambda: here[0])
+    running.go()
+    gone.go()
+    assert gone.state == "waiting"
+    here[0] = False
+    door.set()
+    assert ended(running) == "finished"
+    assert gone.state == "resting" and gone.left_alone and gone.share == 0 and gone.thread is None
+
+
+def test_told_to_go_on_while_it_decides_to_rest_it_goes_on():
+    """Between the job's answer "rest here" and the end of its thread, the person presses "Go on"."""
+    asked = []
+
+    def here_but_pressed():
+        asked.append(job.share)
+        job.go()  # to the end
+        return True
+
+    job = Job(Line(1), steps(4))
+    job.go(until=here_but_pressed)
+    assert ended(job) == "finished"
+    assert asked == [0.25]
+
+
+def test_told_to_rest_after_go_while_it_decides_to_rest_it_rests():
+    def pressed_twice():
+        job.go()
+        job.rest()
+        return True
+
+    job = Job(Line(1), steps(4))
+    job.go(until=pressed_twice)
+    assert ended(job) == "resting"
+    assert job.share == 0.25 and not job.left_alone
+
+
+def test_what_was_asked_before_a_slice_is_not_asked_again_after_it():
+    """A second `go` with a stop of its own, while the job runs: it rests at that stop, and stays there."""
+    seen_at = []
+
+    def first():
+        if not seen_at:
+            job.go(until=second)
+        return False
+
+    def second():
+        seen_at.append(job.share)
+        return True
+
+    job = Job(Line(1), steps(4))
+    job.go(until=first)
+    assert ended(job) == "resting"
+    assert seen_at == [0.5] and job.share == 0.5
+
+
+def test_left_alone_it_rests_whatever_was_asked_before(looks_at_every_slice):
+    """A person presses and is gone within one slice: what they asked for doesn't keep the job alive."""
+    gone = []
+
+    def pressed():
+        if job.state == "running":
+            job.go()
+            gone.append(job.share)
+            return False
+        return True
+
+    job = Job(Line(1), steps(4), is_here=pressed)
+    job.go()
+    assert ended(job) == "resting"
+    assert job.left_alone and gone == [0.25] and job.share == 0.25
+
+
+def test_told_to_rest_when_its_turn_is_over_it_doesnt_line_up_again(looks_at_every_slice):
+    class Pressed(Line):
+        def is_time_up(self, seconds):
+            job.rest()
+            return True
+
+    line = Pressed(1)
+    job = Job(line, steps(4))
+    job.go()
+    assert ended(job) == "resting"
+    assert job.share == 0.25 and line.n_running == 0
+
+
+def test_told_to_rest_and_to_go_on_when_its_turn_is_over_it_lines_up_again(looks_at_every_slice):
+    asked = []
+
+    class Pressed(Line):
+        def is_time_up(self, seconds):
+            if not asked:
+                job.rest()
+                job.go()
+            asked.append(job.share)
+            return len(asked) == 1
+
+    job = Job(Pressed(1), steps(4))
+    job.go()
+    until(lambda: len(asked) > 1)
+    assert ended(job) == "finished"
+    assert asked == [0.25, 0.5, 0.75, 1.0]
