@@ -37,7 +37,7 @@ def how_chosen(table: Table) -> str:
     assert found is not None
     says = _(
         "Chosen on half of the pairs of nouns in half of the sentences, scored with the other nouns in the other "
-        "sentences; mean of all ways to halve them."
+        "sentences; mean of all ways to halve them. Intervals: bootstrap over pairs of nouns."
     )
     if len(found["heads"]) > 1:
         shares = list(zip(found["heads"], found["chosen_in"], strict=True))
@@ -78,9 +78,7 @@ def _share(found: dict[str, Any]) -> str:
         return _("{share} of {n}, {pairs} pairs of nouns").format(
             share=percent(found["accuracy"]), n=found["n"], pairs=found["pairs"]
         )
-    return _("{share} of {n}").format(
-        share=f"{percent(found['accuracy'])} {bounds(*found['interval'])}", n=found["n"]
-    )
+    return _("{share} of {n}").format(share=f"{percent(found['accuracy'])} {bounds(*found['interval'])}", n=found["n"])
 
 
 def _swapped(view: View, each: dict[str, Any]) -> str:

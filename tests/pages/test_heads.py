@@ -374,7 +374,9 @@ def chinese(heads):
 def test_a_chinese_sentence_opens_on_gender_in_chinese_with_what_it_is_not(chinese):
     app = chinese()
     assert [app.value(f"heads_{name}") for name in ("relation", "corpus", "at")] == ["gender", "gender_zh", "8-1"]
-    assert GENDER in app.words and "mean of all ways to halve them" in app.words
+    assert (
+        GENDER in app.words and "mean of all ways to halve them. Intervals: bootstrap over pairs of nouns." in app.words
+    )
     assert "This is gender matching, not understanding." in app.words
     assert "8-1 moves its arrow in 0 of 8 pairs; no head gets both right in more than 1." in app.words
     assert "Other nouns in the same sentences: 96 % [91, 99] of 384." in app.words
