@@ -1,5 +1,6 @@
-"""How far a single head gets with more steps, an FFN, a second layer or fewer letters: where the claim of "Watch heads
-learn" ends. `python -m benchmarks.single_head` prints the figures that the page gives under "How far this goes".
+"""How far a single head gets with more steps, an FFN, a second layer or fewer letters, and what spare heads are needed
+for: where the claim of "Watch heads learn" ends. `python -m benchmarks.single_head` prints the figures that the page
+gives under "How far this goes"; `--only spare` and `--only single` print a part of them.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ import argparse
 import statistics
 from dataclasses import replace
 
+import numpy as np
 import torch
 
 from model.tasks import NO_KEY, NOTHING_ASKED, TASKS, Batch, Relation
@@ -17,26 +19,60 @@ FEW = "abcdefghij"
 N_LETTERS = 12
 FEW_STEPS = (600, 4000)
 CASES = {
-    "800 steps": {},
-    "4,000 steps": {"steps": 4000},
-    "with an FFN": {"ffn": True},
-    "two layers": {"layers": 2},
+    "one head, 800 steps": {},
+    "one head, 4,000 steps": {"steps": 4000},
+    "one head with an FFN": {"ffn": True},
+    "one head in each of two layers": {"layers": 2},
     "two heads": {"heads": 2},
 }
+SPARE = {"heads": 8}  # two for each relation
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=5)
-    seeds = range(parser.parse_args().seeds)
+    parser.add_argument("--only", choices=("single", "spare"))
+    arguments = parser.parse_args()
+    seeds = range(arguments.seeds)
     torch.set_num_threads(1)
-    print("four neighbours, 26 letters, one head")
+    if arguments.only != "spare":
+        _single_heads(seeds)
+    if arguments.only != "single":
+        _spare_heads(seeds)
+
+
+def _single_heads(seeds: range) -> None:
+    print("four neighbours, 26 letters, 800 steps unless said otherwise")
     for name, changes in CASES.items():
         _tell(name, [Settings("neighbours", **{"heads": 1, "seed": seed} | changes) for seed in seeds])
     TASKS["few letters"] = few_letters()
     print("left and right neighbour, 10 letters, one head")
     for steps in FEW_STEPS:
         _tell(f"{steps:,} steps", [Settings("few letters", heads=1, steps=steps, seed=seed) for seed in seeds])
+
+
+def _spare_heads(seeds: range) -> None:
+    """What of a relation's right answers is left when one head is off: the mean over heads, and the head that hurts it
+    most."""
+    print(f"four neighbours, 26 letters, {SPARE['heads']} heads, one of them off: share of right answers that is left")
+    means, leasts = [], []
+    for seed in seeds:
+        training = Training(Settings("neighbours", **{"seed": seed} | SPARE))
+        training.step(training.settings.steps)
+        found = training.switched_off()
+        left = found.without[0] / found.unharmed  # (h, R)
+        relations = training.task.relations
+        means.append(float(left.mean()))
+        leasts.append(left.min(axis=0))
+        each = ", ".join(f"{name.id} {least:.2f}" for name, least in zip(relations, leasts[-1], strict=True))
+        print(f"  seed {seed}: mean {means[-1]:.3f}; without the head that matters most {each}", flush=True)
+    least = np.array(leasts)
+    print(
+        f"  mean of {len(means)} seeds {statistics.mean(means):.3f}; the head that matters most leaves {least.mean():.3f} of "
+        f"a relation [{least.min():.3f}, {least.max():.3f}], at most half of it in {(least <= 0.5).sum()} of "
+        f"{least.size} relations",
+        flush=True,
+    )
 
 
 def few_letters():
@@ -72,7 +108,7 @@ def _tell(name: str, runs: list[Settings]) -> None:
         shares.append(float(training.frames[-1].share.max()))
     spread = statistics.stdev(accuracies) if len(accuracies) > 1 else 0.0
     print(
-        f"  {name:12} {statistics.mean(accuracies):.3f} ± {spread:.3f} [{min(accuracies):.3f}, {max(accuracies):.3f}], "
+        f"  {name:30} {statistics.mean(accuracies):.3f} ± {spread:.3f} [{min(accuracies):.3f}, {max(accuracies):.3f}], "
         f"{len(accuracies)} seeds; largest weight on a relation's key {max(shares):.2f}",
         flush=True,
     )

@@ -21,7 +21,7 @@ TABS = {
     "seeds": "Several seeds",
     "take": "Take it with you",
 }
-# What Streamlit has no setting for: a lower bar above the page, and the bar of progress close to its words.
+# What Streamlit has no setting for: a lower bar above the page, and a title without room around it.
 STYLE = """<style>
 @media (min-width: 800px) {
   .stAppHeader { height: 2.25rem; min-height: 2.25rem; }
@@ -85,9 +85,6 @@ def _below(settings: Settings) -> None:
     """The picture and what is to be said about it."""
     with st.container(gap="xsmall"):
         shown = learn_runs.shown(settings)
-        if shown is None:
-            st.info(_("Nothing is trained yet. The first button starts, and you see the heads from step 0 on."))
-            return
         picture(shown)
         st.markdown(f":small[{plain(learn_words.below(shown))}]")
         st.caption(_(learn_words.SIDEBAR))
@@ -142,7 +139,7 @@ def _status(settings: Settings, race: Race | None) -> None:
     if race is not None:
         _progress(race)
     shown = learn_runs.shown(settings)
-    if shown is not None and not shown.live and shown.settings != settings:
+    if not shown.live and shown.settings != settings:
         words = _("The run below has other settings than the controls: {run}")
         words = words.format(run=learn_words.about(shown.settings))
         st.markdown(f":small[:primary[**▲**] {plain(words)}]")
@@ -173,7 +170,7 @@ def _tab(opened: str, settings: Settings) -> None:
         seeds_tab(settings)
     elif opened == "take":
         take_tab(shown)
-    elif shown is None:
+    elif not shown.is_trained:
         st.info(_("Train first: this tab shows what was learnt."))
     elif shown.live:
         st.info(_("Drawn when the training is paused or at its end."))

@@ -66,8 +66,7 @@ def _tab(settings: Settings, was_busy: bool) -> None:
     elif trial.job.state == "failed":
         learn_runs.tell_fault(trial.job)
     st.markdown(f":small[{plain(learn_words.about_seeds(trial.settings))}]")
-    for line in _table(trial):
-        st.markdown(plain(line))
+    st.markdown("  \n".join(plain(line) for line in _table(trial)))
     if was_busy and not is_busy:
         st.rerun()
 
@@ -97,8 +96,8 @@ def _table(trial: Trial) -> list[str]:
             continue
         values = 100 * np.array([run.accuracy for run in runs])
         said = _(
-            "{who}: {mean:.1f} % ± {spread:.1f} [{low:.1f}, {high:.1f}] right in {n} runs; each relation had a head of "
-            "its own in {split} of {n}."
+            "{who}: {mean:.1f} % ± {spread:.1f} right in {n} runs, lowest {low:.1f}, highest {high:.1f}; each relation "
+            "had a head of its own in {split} of {n}."
         )
         numbers = {"mean": values.mean(), "spread": deviation(values), "low": values.min(), "high": values.max()}
         lines.append(said.format(who=who, n=len(runs), split=sum(run.is_split for run in runs), **numbers))

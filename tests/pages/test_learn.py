@@ -319,7 +319,10 @@ def test_several_seeds_are_run_one_after_another_and_summed_up(learn, monkeypatc
     straight.step(100)
     assert runs[3].accuracy == straight.test()[0]
     four = 100 * np.array([runs[1].accuracy, runs[3].accuracy])
-    assert f"4 heads: {four.mean():.1f} % ± {four.std(ddof=1):.1f} [" in app.words and "of 2." in app.words
+    assert (
+        f"4 heads: {four.mean():.1f} % ± {four.std(ddof=1):.1f} right in 2 runs, lowest {four.min():.1f}, highest {four.max():.1f};"
+        in app.words
+    )
     marks, _curves = app.figures()
     assert [trace["name"] for trace in marks["data"]] == ["1 head", "mean", "4 heads", "mean"]
 
