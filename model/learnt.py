@@ -239,11 +239,15 @@ class Memory:
         """Keeps a file, checked first, and returns its id.
 
         Raises:
-            HeadworkError: as `from_bytes`.
+            HeadworkError: as `from_bytes`; also where the id, 48 bits of a hash, is taken by other bytes.
         """
         id_ = from_bytes(data).id
         with self._lock:
-            self._files[id_] = data
+            if self._files.setdefault(id_, data) != data:
+                raise HeadworkError(
+                    "Another model with the id {model_id} is kept on this server. Train yours with another seed.",
+                    model_id=repr(id_),
+                )
             self._files.move_to_end(id_)
             while len(self._files) > self._most:
                 self._files.popitem(last=False)
@@ -260,9 +264,10 @@ class Memory:
                 self._files.move_to_end(id_)
                 return self._files[id_]
         raise HeadworkError(
-            "The model {model_id} was trained in a session that is over. Train it again on the page Watch heads learn, "
-            "or open the file that was saved there.",
+            "The model {model_id} is no longer kept on this server, which keeps the {most} used last until it is "
+            "started anew. Open it again from its file, or train it again on the page Watch heads learn.",
             model_id=repr(id_[:40]),
+            most=self._most,
         )
 
 

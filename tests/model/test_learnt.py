@@ -107,7 +107,9 @@ def test_a_file_is_a_model_where_folders_are(tmp_path, monkeypatch):
 def test_a_forgotten_model_says_how_to_get_it_back(id_, monkeypatch):
     for offered in ("", "minilm"):
         monkeypatch.setenv("HEADWORK_MODELS", offered)
-        with pytest.raises(HeadworkError, match=r"session that is over.*open the file"):
+        with pytest.raises(
+            HeadworkError, match=r"no longer kept on this server.*64 used last.*Open it again from its file"
+        ):
             load(id_)
 
 
@@ -118,8 +120,17 @@ def test_memory_is_bounded_and_the_least_used_goes_first():
     assert memory.recall(ids[0]) == first  # used again: the second is now the one to go
     memory.remember(third)
     assert memory.recall(ids[0]) == first
-    with pytest.raises(HeadworkError, match="session that is over"):
+    with pytest.raises(HeadworkError, match="no longer kept on this server"):
         memory.recall(ids[1])
+
+
+def test_other_bytes_of_the_same_id_replace_nothing(monkeypatch):
+    memory, (first, second) = learnt.Memory(), [file("neighbours", seed=seed) for seed in range(2)]
+    monkeypatch.setattr(learnt, "model_id", lambda data: "learnt:0123456789ab")
+    id_ = memory.remember(first)
+    with pytest.raises(HeadworkError, match="Another model with the id 'learnt:0123456789ab'"):
+        memory.remember(second)
+    assert memory.remember(first) == id_ and memory.recall(id_) == first
 
 
 def test_memory_keeps_nothing_that_is_no_model():

@@ -171,4 +171,4 @@ def test_a_sentence_of_other_words_is_told_with_one_to_try(opened):
 
 def test_a_forgotten_model_is_told(app):
     app.open(model="learnt:0123456789ab", text="a b c")
-    assert any("session that is over" in said for said in app.errors)
+    assert any("no longer kept on this server" in said for said in app.errors)
