@@ -3,14 +3,12 @@
 A session holds one of each at a time; they live in its state and go with it. What runs at all is the server's line.
 """
 
-import gc
 import logging
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import streamlit as st
-import torch
 from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
@@ -18,6 +16,7 @@ from model import HeadworkError
 from model import settings as server
 from model.training import Recorded, Settings, Training, read_record, winners
 from ui.languages import _, explain
+from ui.loading import kept_for_long
 from ui.training_jobs import Job, Line
 from viz.learning import owners
 from viz.learning_figures import Run
@@ -25,6 +24,7 @@ from viz.learning_figures import Run
 SLICE = 5  # steps between two looks around; about 15 ms
 SEED_HEADS = (1, 2, 4, 8)
 SEED_LAYERS = (1, 2)
+MOST_UNTRAINED = 16
 RACE, TRIAL = "learn_race", "learn_trial"  # session state
 
 
@@ -40,7 +40,7 @@ class Race:
 
     def __init__(self, settings: Settings, *, line: Line, is_here: Callable[[], bool]) -> None:
         self.settings = settings
-        self.networks = tuple(Training(each) for each in (*beside(settings), settings))
+        self.networks = _networks(settings)
         self.name = uuid.uuid4().hex
         self.job = Job(line, self._work(), is_here=is_here)
 
@@ -110,6 +110,11 @@ class Shown:
     live: bool
     record: Recorded | None = None
 
+    @property
+    def is_trained(self) -> bool:
+        """Whether a step was made."""
+        return self.trainings[-1].step_number > 0
+
 
 def beside(settings: Settings) -> tuple[Settings, ...]:
     """The network to compare with: fewer heads, or fewer layers where that is what the task is about.
@@ -145,11 +150,24 @@ def trial() -> Trial | None:
     return found
 
 
-def shown(settings: Settings) -> Shown | None:
-    """The run that the page shows: this session's own, else the one that came with the app for this task."""
+def shown(settings: Settings) -> Shown:
+    """The run that the page shows.
+
+    This session's own, else the one that came with the app for this task, else what would be trained, before any step.
+    """
     if (mine := race()) is not None:
         return Shown(mine.name, mine.settings, mine.networks, mine.job.is_busy)
-    return shipped(settings)
+    return shipped(settings) or Shown(f"untrained {settings}", settings, _untrained(settings), live=False)
+
+
+@st.cache_resource(max_entries=MOST_UNTRAINED, show_spinner=False)
+def _untrained(settings: Settings) -> tuple[Training, ...]:
+    """Shared by all sessions, and never trained."""
+    return _networks(settings)
+
+
+def _networks(settings: Settings) -> tuple[Training, ...]:
+    return tuple(Training(each) for each in (*beside(settings), settings))
 
 
 def shipped(settings: Settings) -> Shown | None:
@@ -203,15 +221,13 @@ def line() -> Line:
     """The one line of this server.
 
     Streamlit collects garbage after every run, a third of a second with torch in memory, and this page runs twice a
-    second while it trains. What is there by now stays, so it is taken out of the collection (as in `loading.models`).
+    second while it trains. What is there by now stays, so it is taken out of the collection.
 
     Raises:
         HeadworkError: HEADWORK_TRAININGS or HEADWORK_THREADS makes no sense.
     """
-    torch.set_num_threads(server.threads())
-    gc.collect()
-    gc.freeze()
-    return Line(server.trainings())
+    with kept_for_long():
+        return Line(server.trainings())
 
 
 def tell_fault(job: Job) -> None:

@@ -5,8 +5,9 @@ import hashlib
 import os
 import stat
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from weakref import WeakKeyDictionary, ref
 
 import streamlit as st
@@ -16,6 +17,7 @@ from cachetools import LRUCache
 import model
 from model import AttentionModel, AttentionTrace, Mask, settings
 from model.catalogue import resolve
+from model.learnt import PREFIX
 from model.tracing import Check
 from ui.languages import _
 
@@ -67,23 +69,42 @@ def load_model(model_id: str) -> AttentionModel:
     Raises:
         HeadworkError: the model can't be loaded, or HEADWORK_THREADS makes no sense.
     """
+    if model_id.startswith(PREFIX):
+        small: AttentionModel = learnt_models(model_id)
+        return small
     loaded: AttentionModel = models(model_id, version(model_id))
     return loaded
 
 
 @st.cache_resource(max_entries=3, show_spinner=False)
 def models(model_id: str, version: str) -> AttentionModel:
-    """The models that are kept.
+    """The models that are kept."""
+    with kept_for_long():
+        return model.load(model_id)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def learnt_models(model_id: str) -> AttentionModel:
+    """Models trained here: small ones, up to 4 MB, and one for each person, so they don't drive out the others."""
+    torch.set_num_threads(settings.threads())
+    return model.load(model_id)
+
+
+@contextmanager
+def kept_for_long() -> Iterator[None]:
+    """Around the making of something large that stays, with the server's number of threads.
 
     Streamlit collects garbage after every run, which takes a third of a second with torch in memory; frozen objects are
-    left alone. What an earlier load froze is thawed first: since then it may have become garbage.
+    left alone. What an earlier call froze is thawed first: since then it may have become garbage.
+
+    Raises:
+        HeadworkError: HEADWORK_THREADS makes no sense.
     """
     torch.set_num_threads(settings.threads())
-    loaded = model.load(model_id)
+    yield
     gc.unfreeze()
     gc.collect()
     gc.freeze()
-    return loaded
 
 
 def version(model_id: str) -> str:

@@ -10,8 +10,9 @@ import pytest
 import torch
 from transformers import BertConfig, BertModel
 
-from model import HeadworkError, Mask, load
+from model import HeadworkError, Mask, learnt, load
 from model.tracing import AttentionTrace
+from model.training import Settings, Training
 from tests.model.random_checkpoints import save_random
 from ui import loading
 from ui.loading import TraceCache, check
@@ -194,6 +195,16 @@ def test_a_load_freezes_what_lives_and_frees_what_an_earlier_load_froze(settings
     assert gone() is not None  # frozen: a collection leaves it alone
     loading.load_model("toy:seed=2")
     assert gone() is None and gc.get_freeze_count() > 10_000
+
+
+def test_models_trained_here_dont_drive_out_the_others(settings):
+    """A class in which each opens a network of their own: the large models are read once."""
+    large = loading.load_model("toy")
+    frozen = gc.get_freeze_count()
+    ids = [learnt.remember(learnt.to_bytes(Training(Settings("neighbours", steps=1, seed=seed)))) for seed in range(4)]
+    opened = [loading.load_model(model_id) for model_id in ids]
+    assert loading.load_model("toy") is large and loading.load_model(ids[0]) is opened[0]
+    assert gc.get_freeze_count() == frozen, "no collection for a model of some kilobytes"
 
 
 def test_a_folder_that_was_written_again_is_read_again(settings, tmp_path):
