@@ -132,6 +132,8 @@ def _left_out(run: Run, dependencies: DependencyScores) -> list[str]:
             f"{n_words} of {len(run.arrows.unclear)} words share a piece with another; "
             f"{dependencies.n_unclear} of {dependencies.n_arcs} arcs left out"
         )
+    if n := dependencies.n_incomplete:
+        said.append(f"{n} questions from head to dependent left out: another of the right words shares a piece")
     if n_passages := left_out(run):
         said.append(f"{n_passages} of {len(run.passages)} passages left out: pronoun or mention shares a piece")
     return [f"pieces   {each}" for each in said]

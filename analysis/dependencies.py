@@ -6,7 +6,8 @@ other words (Clark et al. 2019, section 4.2, but at the level of UD words). Two 
     head>dep  asked from the head; right is any of its dependents with that relation. One question a head.
 The baseline looks a fixed number of words ahead or back (Voita et al. 2019, section 5.2.1). Under a mask only questions
 whose right word can be seen are asked, and the baseline gets the same ones. In text without spaces words can share a
-piece (去了); their arcs are left out and counted, since neither word has weights of its own.
+piece (去了); their arcs are left out and counted, since neither word has weights of its own. A head one of whose
+dependents is such a word isn't asked for that relation: looking there would be right, and can't be told.
 """
 
 from __future__ import annotations
@@ -68,6 +69,7 @@ class DependencyScores:
         offset_share: (L, h, 10), the share that go to each of OFFSETS.
         n_arcs: all arcs but roots.
         n_unclear: those of them that are left out since one of their words shares a piece or has none.
+        n_incomplete: questions from head to dependent that are left out since another right word is unclear.
     """
 
     relations: tuple[RelationScore, ...]
@@ -77,6 +79,7 @@ class DependencyScores:
     offset_share: NDArray[np.float64]
     n_arcs: int
     n_unclear: int
+    n_incomplete: int
 
     def of(self, relation: str, direction: Direction) -> RelationScore:
         """One of them; KeyError when there is none."""
@@ -142,6 +145,7 @@ class Questions:
         sentence, asking: (n,), the sentence and the word that is asked.
         right: (n, L, h).
         offset_right: (n, 10), for OFFSETS.
+        n_incomplete: those left out since one of their right words is unclear.
     """
 
     relation: NDArray[np.int64]
@@ -149,10 +153,22 @@ class Questions:
     asking: NDArray[np.int64]
     right: NDArray[np.bool_]
     offset_right: NDArray[np.bool_]
+    n_incomplete: int
 
 
 def ask(arcs: Arcs, arrows: Arrows, direction: Direction) -> Questions:
-    """Compares every arrow with the arcs."""
+    """Compares every arrow with the arcs, those of unclear words left out."""
+    n_incomplete = 0
+    unclear = arcs.unclear(arrows)
+    if direction == "head>dep" and unclear.any():
+        # One question is all arcs of one head and relation that it may see: either all of them can be right, or none.
+        seen = _is_visible(arcs.sentence, arcs.head, arcs.dependent, arrows)
+        _, question = np.unique(np.stack([arcs.sentence, arcs.head, arcs.relation]), axis=1, return_inverse=True)
+        question = question.ravel()  # (n,)
+        has_unclear, has_clear = (np.bincount(question, weights=seen & which) > 0 for which in (unclear, ~unclear))
+        n_incomplete = int((has_unclear & has_clear).sum())
+        unclear |= has_unclear[question]
+    arcs = arcs.where(~unclear)
     asked, wanted = (arcs.dependent, arcs.head) if direction == "dep>head" else (arcs.head, arcs.dependent)
     seen = _is_visible(arcs.sentence, asked, wanted, arrows)
     sentence, asked, wanted, kind = (column[seen] for column in (arcs.sentence, asked, wanted, arcs.relation))
@@ -166,7 +182,7 @@ def ask(arcs: Arcs, arrows: Arrows, direction: Direction) -> Questions:
         right = np.logical_or.reduceat(right[order], starts, axis=0)
         offset_right = np.logical_or.reduceat(offset_right[order], starts, axis=0)
         sentence, asked, kind = key[:, starts]
-    return Questions(kind, sentence, asked, right, offset_right)
+    return Questions(kind, sentence, asked, right, offset_right, n_incomplete)
 
 
 def score_dependencies(run: Run, *, seed: int = 0, draws: int = DRAWS, by_document: bool = True) -> DependencyScores:
@@ -183,13 +199,14 @@ def score_dependencies(run: Run, *, seed: int = 0, draws: int = DRAWS, by_docume
     second = halves(groups, seed) if len(groups) else np.empty(0, dtype=bool)
     every = Arcs.of(run.sentences)
     unclear = every.unclear(run.arrows)  # (n,)
-    arcs = every.where(~unclear)
     asked = np.any(run.arrows.target >= 0, axis=(1, 2)) & ~run.arrows.unclear
     n_arrows = int(asked.sum())
     scores = []
+    n_incomplete = 0
     for direction in DIRECTIONS:
-        questions = ask(arcs, run.arrows, direction)
-        for number, name in enumerate(arcs.names):
+        questions = ask(every, run.arrows, direction)
+        n_incomplete += questions.n_incomplete
+        for number, name in enumerate(every.names):
             rows = np.flatnonzero(questions.relation == number)
             if len(rows):
                 sentence = questions.sentence[rows]
@@ -204,7 +221,7 @@ def score_dependencies(run: Run, *, seed: int = 0, draws: int = DRAWS, by_docume
                 scores.append(_relation_score(name, direction, hits, n_arrows, seed, draws))
     scores.sort(key=lambda each: (-each.n, each.relation, each.direction))
     no_arc, offsets = _other_habits(run, asked)
-    return DependencyScores(tuple(scores), unit, n_arrows, no_arc, offsets, every.n, int(unclear.sum()))
+    return DependencyScores(tuple(scores), unit, n_arrows, no_arc, offsets, every.n, int(unclear.sum()), n_incomplete)
 
 
 def _relation_score(name: str, direction: Direction, hits: Hits, n_arrows: int, seed: int, draws: int) -> RelationScore:

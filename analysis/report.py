@@ -67,6 +67,7 @@ def report(
                 "of_words": len(run.arrows.unclear),
                 "arcs": dependencies.n_unclear,
                 "of_arcs": dependencies.n_arcs,
+                "questions": dependencies.n_incomplete,
                 "passages": left_out(run) + sum(each.n_unclear for each in gender),
             },
         },

@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from analysis.arrows import Arrows, Choices
 from analysis.corpus import Place, Sentence, lay_out
@@ -72,6 +74,36 @@ def test_any_dependent_of_the_relation_is_right_and_the_head_is_asked_once():
     assert amod.n == 1 and amod.accuracy.tolist() == [[1.0, 1.0]]
     assert amod.hits.baseline_accuracy()[[OFFSETS.index(-2), OFFSETS.index(-1)]].tolist() == [1.0, 1.0]
     assert scores.of("amod", "dep>head").n == 2
+
+
+def test_a_head_with_a_right_word_that_cannot_be_told_is_not_asked_and_is_counted():
+    """The head looks at "big", which shares a piece: that would be right, and counting it as wrong would not."""
+    trees = sentence("big red cars sleep", [2, 2, 3, -1], "amod amod nsubj root")
+    targets = [[1, 0, 0, 2]]
+    scores = score_dependencies(run([trees], [targets], unclear=[0]))
+    assert [(each.relation, each.direction, each.n) for each in scores.relations] == [
+        ("amod", "dep>head", 1),
+        ("nsubj", "dep>head", 1),
+        ("nsubj", "head>dep", 1),
+    ]
+    assert (scores.n_arcs, scores.n_unclear, scores.n_incomplete) == (3, 1, 1)
+    clear = score_dependencies(run([trees], [targets]))
+    assert clear.n_incomplete == 0 and clear.of("amod", "head>dep").accuracy.tolist() == [[1.0]]
+    blind = np.ones((4, 4), bool)
+    blind[2, 0] = False  # "cars" can't look at "big": then "red" is all that is right
+    masked = score_dependencies(run([trees], [[[1, 0, 1, 2]]], [blind], unclear=[0]))
+    assert masked.n_incomplete == 0 and masked.of("amod", "head>dep").accuracy.tolist() == [[1.0]]
+
+
+@given(st.lists(st.booleans(), min_size=4, max_size=4))
+def test_every_question_from_a_head_is_asked_whole_or_not_at_all(which):
+    trees = sentence("a b c d", [-1, 0, 0, 0], "root mod mod obj")
+    scores = score_dependencies(run([trees], [[[1, 0, 0, 0]]], unclear=np.flatnonzero(which)))
+    _root, *dependents = which
+    asked = {each.relation for each in scores.relations if each.direction == "head>dep"}
+    expected = set() if which[0] else {"mod"} - ({"mod"} if any(dependents[:2]) else set())
+    assert asked == expected | ({"obj"} if not which[0] and not dependents[2] else set())
+    assert scores.n_incomplete == (not which[0] and sum(dependents[:2]) == 1)
 
 
 def test_one_word_has_no_question():

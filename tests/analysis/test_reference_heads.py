@@ -222,6 +222,7 @@ def test_chinese_arcs_are_scored_on_text_as_it_is_written(e5):
     found = score_dependencies(run)
     assert run.writing == "written" and len(run.sentences) == 200 and not run.skipped
     assert (found.n_arcs, found.n_unclear) == (3264, 809)  # a quarter: 去了 and the like are one piece
+    assert found.n_incomplete == 41  # of 2250 questions from head to dependent
     obj = found.of("obj", "dep>head")
     assert obj.n == 190 and obj.held_out.heads == (head("8-5"), head("8-5"))
     assert obj.held_out.gain_interval[0] > 0.2

@@ -150,6 +150,7 @@ def test_arcs_of_words_in_one_piece_are_left_out_and_counted(minilm):
     scores = score_dependencies(run)
     assert {each.relation for each in scores.relations} == {"nsubj", "amod", "obj"}
     assert (scores.n_arcs, scores.n_unclear, scores.n_arrows) == (5, 2, 4)
+    assert scores.n_incomplete == 0  # the head's only "aux" is unclear: nothing is asked of it anyway
     apart = score_dependencies(score(minilm, corpus))
     assert apart.n_unclear == 0 and apart.of("advmod", "dep>head").n == 1
 
