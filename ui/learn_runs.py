@@ -15,6 +15,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from model import HeadworkError
 from model import settings as server
 from model.training import Recorded, Settings, Training, read_record, winners
+from model.training.frames import steps_to_look_at
 from ui.languages import _, explain
 from ui.loading import kept_for_long
 from ui.training_jobs import Job, Line
@@ -59,7 +60,7 @@ class Race:
         while any(not training.done for training in self.networks):
             for training in self.networks:
                 if not training.done:
-                    training.step(SLICE)
+                    training.step(_slice(training))
             yield sum(training.step_number for training in self.networks) / total
 
 
@@ -90,6 +91,12 @@ class Trial:
                     training.step(SLICE)
                     yield (len(self.runs) + training.step_number / settings.steps) / self.n_runs
                 self.runs.append(_as_run(training, size))
+
+
+def _slice(training: Training) -> int:
+    """Steps up to the next checkpoint, but not many: there it can be paused."""
+    now = training.step_number
+    return min(SLICE, next(step for step in steps_to_look_at(training.settings.steps) if step > now) - now)
 
 
 @dataclass(frozen=True)

@@ -50,6 +50,16 @@ def test_a_training_rests_when_its_own_browser_is_gone(server, monkeypatch):
     assert 10 <= race.main.step_number < 20 and len(seen_at) > 1
 
 
+@pytest.mark.parametrize("steps", [100, 130, 800])
+def test_a_step_ahead_ends_at_the_very_next_checkpoint(steps):
+    race = learn_runs.Race(Settings("neighbours", steps=steps), line=Line(1), is_here=lambda: True)
+    for n_frames in range(2, 7):
+        race.one_checkpoint()
+        until_ended(race.job)
+        for network in race.networks:
+            assert len(network.frames) == n_frames and network.frames[-1].step == network.step_number
+
+
 def test_without_a_server_somebody_is_always_here(monkeypatch):
     monkeypatch.setattr(learn_runs.runtime, "exists", lambda: False)
     assert learn_runs._session()()
