@@ -149,8 +149,13 @@ def default_id() -> str:
 
 def allowed_ids() -> tuple[str, ...] | None:
     """The ids in HEADWORK_MODELS, or None when everything is allowed. "toy" in it allows toys of every size."""
+    return tuple(dict.fromkeys(_allowed().values())) or None
+
+
+def _allowed() -> dict[str, str]:
+    """The ids in HEADWORK_MODELS, by the names that the operator gave them."""
     names = [name.strip() for name in os.environ.get(MODELS_VARIABLE, "").split(",")]
-    return tuple(dict.fromkeys(_entry(name).id for name in names if name)) or None
+    return {name: _entry(name).id for name in names if name}
 
 
 def resolve(model_id: str) -> Entry:
@@ -160,24 +165,35 @@ def resolve(model_id: str) -> Entry:
         HeadworkError: it names nothing, a toy of impossible size, a trained model that is no longer remembered, or a
             model that the operator does not offer.
     """
-    ids = allowed_ids()
-    try:
-        entry = _entry(model_id)
-    except HeadworkError:
-        if ids is None or model_id.strip().partition(":")[0] in ("toy", "learnt"):
-            raise
-        entry = None  # on a limited server the answer doesn't tell which folders exist
-    if ids is None:
-        assert entry is not None
-        return entry
-    is_learnt_here = entry is not None and entry.source == "learnt" and entry.folder is None
-    if entry is None or not (entry.id in ids or is_learnt_here or (entry.source == "toy" and "toy" in ids)):
+    allowed = _allowed()
+    id_ = _offered(model_id.strip(), allowed) if allowed else model_id
+    if id_ is None:
         raise HeadworkError(
             "This server does not offer the model {model_id}. It offers: {models}.",
             model_id=_shown(model_id),
-            models=", ".join(ids),
+            models=", ".join(dict.fromkeys(allowed.values())),
         )
-    return entry
+    return _entry(id_)
+
+
+def _offered(name: str, allowed: dict[str, str]) -> str | None:
+    """The id of what `name` asks for, where a limited server offers it. Looks at no folder or file."""
+    ids = allowed.values()
+    if name.startswith(learnt.PREFIX):  # trained on this server
+        return name
+    if name.partition(":")[0] == "toy":
+        id_ = toy_id(**toy_sizes(name))
+        return id_ if id_ in ids or "toy" in ids else None
+    known = (entry.id for entry in ENTRIES if name == entry.id or name in entry.repo_ids)
+    id_ = allowed.get(name) or next(known, _MOVED.get(name, name))
+    if id_ in ids:
+        return id_
+    paths = {_spelled_out(path): path for path in ids} | {_spelled_out(path): id_ for path, id_ in allowed.items()}
+    return paths.get(_spelled_out(name))
+
+
+def _spelled_out(path: str) -> str:
+    return os.path.abspath(os.path.expanduser(path))  # pathlib would follow links
 
 
 def reader_of_chinese() -> Entry | None:

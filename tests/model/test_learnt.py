@@ -3,6 +3,7 @@
 import json
 import threading
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -98,9 +99,25 @@ def test_a_file_is_a_model_where_folders_are(tmp_path, monkeypatch):
     entry = catalogue.resolve(str(path))
     assert entry.id == str(path) and entry.folder == path and entry.label.endswith("seed 0 (file)")
     assert load(str(path)).trace("q w e r t y").n_tokens == 6
-    monkeypatch.setenv("HEADWORK_MODELS", "minilm")
-    with pytest.raises(HeadworkError, match="does not offer"):
-        load(str(path))
+
+
+def test_a_limited_server_does_not_touch_a_file_that_it_does_not_offer(tmp_path, monkeypatch):
+    offered, other = tmp_path / "offered.safetensors", tmp_path / "other.safetensors"
+    for path in (offered, other):
+        path.write_bytes(file())
+    monkeypatch.setenv("HEADWORK_MODELS", f"minilm,{offered}")
+    monkeypatch.chdir(tmp_path)
+    read_file, is_file = learnt.read_file, Path.is_file
+    touched = []
+    monkeypatch.setattr(learnt, "read_file", lambda path: touched.append(path) or read_file(path))
+    monkeypatch.setattr(Path, "is_file", lambda path: touched.append(path) or is_file(path))
+    for asked in (str(other), "other.safetensors", "./other.safetensors", f"{tmp_path}/x/../other.safetensors"):
+        with pytest.raises(HeadworkError, match="does not offer"):
+            load(asked)
+    assert set(touched) == {offered}
+    for asked in (str(offered), "offered.safetensors", f" {tmp_path}/x/../offered.safetensors"):
+        assert load(asked).trace("a b c").n_tokens == 3
+    assert set(touched) == {offered}
 
 
 @pytest.mark.parametrize("id_", ["learnt:0123456789ab", "learnt:", "learnt:../../etc/passwd"])
