@@ -150,6 +150,8 @@ def _config(cursor: _Cursor) -> TransformerConfig:
     d_model, layers, heads, d_ff, vocabulary, positions, types, eps, block = cursor.numbers("7ifi", "header")
     if block != BLOCK_SIZE or d_model % BLOCK_SIZE or d_ff % BLOCK_SIZE:
         cursor.broken(f"rows of {d_model} and {d_ff} numbers don't part into blocks of {block}")
+    if d_ff < BLOCK_SIZE:  # a Transformer may do without a feed-forward network, this format has tensors for one
+        cursor.broken(f"its feed-forward network has {d_ff} units")
     if vocabulary < 1 or types < 1:
         cursor.broken(f"it has {vocabulary} words and {types} token types")
     return TransformerConfig(

@@ -3,6 +3,7 @@
 import hashlib
 import struct
 import tracemalloc
+from functools import partial
 
 import numpy as np
 import pytest
@@ -249,6 +250,14 @@ def test_a_missing_and_an_overlapping_tensor_are_told(write):
     (offset,) = struct.unpack_from("<Q", WHOLE, at)
     with pytest.raises(HeadworkError, match="lies over something else"):
         read_e5_file(write(changed(at, "Q", offset - 4)))
+
+
+def test_a_file_without_feed_forward_networks_is_told(write):
+    sizes = SIZES | {"d_ff": 0}
+    path = write(e5_bytes(random_tensors(sizes), sizes, quantised=lambda name: False))
+    for read in (read_e5_file, read_e5_config, partial(load_e5, expected_sha256=None)):
+        with pytest.raises(HeadworkError, match="its feed-forward network has 0 units"):
+            read(path)
 
 
 def test_wrong_shapes_are_told(write):
