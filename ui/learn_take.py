@@ -19,18 +19,18 @@ FAILED = "learn_not_taken"  # session state, from the press of a button to the r
 PAGES = {"attention": "Attention", "masks": "Masks", "inside": "Inside a block"}
 
 
-def take_tab(shown: Shown | None) -> None:
+def take_tab(shown: Shown) -> None:
     """Files of the run, the run on other pages, and a file that comes back."""
     left, right = st.columns(2, gap="large")
     with left:
-        if shown is None:
+        if not shown.is_trained:
             st.info(_("Train first: then the run can be taken away."))
         elif shown.live:
             st.info(_("Pause or wait for the end: then the run can be taken away."))
         else:
             _files(shown)
     with right:
-        if shown is not None and not shown.live:
+        if shown.is_trained and not shown.live:
             _elsewhere(shown)
         _saved()
 

@@ -216,7 +216,7 @@ def seeds_figure(runs: Sequence[Run], sizes: Sequence[str], *, t: Translate = un
         )
         figure.add_trace(
             go.Scatter(
-                x=[size + WOBBLE + 0.12],
+                x=[size + WOBBLE + 0.17],
                 y=[float(values.mean())],
                 mode="markers",
                 marker={"symbol": "line-ew", "size": 16, "line": {"width": 3, "color": ACCENT}},
@@ -230,7 +230,7 @@ def seeds_figure(runs: Sequence[Run], sizes: Sequence[str], *, t: Translate = un
         **look,
         tickvals=list(range(len(sizes))),
         ticktext=[_text(name) for name in sizes],
-        range=[-0.6, len(sizes) - 0.4],
+        range=[-0.5, len(sizes) - 0.4],
         showgrid=False,
     )
     title = {"text": t("right answers at the end"), "font": FONT}
