@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from model import HeadworkError
-from model.fast_tokens import HAN_BLOCKS
+from model.fast_tokens import HAN_BLOCKS, is_han
 
 PACKAGE = "rjieba"
 INSTALL = "pip install rjieba==0.2.2"
@@ -54,6 +54,11 @@ class Parting:
 def has_chinese(text: str) -> bool:
     """Whether there is something for `part` to part. Loads nothing."""
     return any(True for _stretch in _stretches(text))
+
+
+def n_chinese(text: str) -> int:
+    """How many characters of a text are Chinese. Loads nothing."""
+    return sum(is_han(c) for stretch in _stretches(text) for c in stretch[0])
 
 
 def is_ready() -> bool:

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from analysis.chinese import n_chinese
 from model.errors import HeadworkError
-from model.fast_tokens import HAN_BLOCKS
 
 Span = tuple[int, int]
 # Subtypes that are relations of their own; every other subtype is dropped ("nmod:tmod" counts as "nmod").
@@ -197,9 +197,8 @@ def read_content(name: str, content: bytes) -> Corpus:
 
 
 def is_chinese(text: str) -> bool:
-    """Whether most letters of a text are Chinese characters."""
-    letters = [c for c in text if c.isalpha()]
-    return 2 * sum(any(ord(c) in block for block in HAN_BLOCKS) for c in letters) > len(letters)
+    """Whether most letters of a text are Chinese characters. Those of Japanese words don't count."""
+    return 2 * n_chinese(text) > sum(c.isalpha() for c in text)
 
 
 def lay_out(words: Sequence[str], space_after: Sequence[bool]) -> tuple[str, tuple[Span, ...]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from analysis.corpus import Corpus, read_content
+from analysis.corpus import Corpus, is_chinese, read_content
 from analysis.records import GENDER, Record, as_lines, as_record
 from analysis.scoring import score
 from model import HeadworkError
@@ -121,7 +121,12 @@ def _score(model_id: str, name: str, corpus: Corpus) -> None:
         st.error(explain(error))
         return
     bar.progress(1.0, text=_("Drawing the intervals…"))
-    about: dict[str, Any] = {"corpus": name, "date": datetime.date.today().isoformat(), "source": name}
+    about: dict[str, Any] = {
+        "corpus": name,
+        "date": datetime.date.today().isoformat(),
+        "source": name,
+        "is_chinese": is_chinese("\n".join(each.text for each in (*corpus.sentences, *corpus.passages))),
+    }
     record = as_record(run, corpus, about)
     if not (record["dependencies"] or record["coreference"] or "gender" in record):
         st.error(_("There is no arc and no pronoun with a choice in these sentences, so nothing can be scored."))

@@ -58,10 +58,9 @@ def n_heads(model_id: str) -> int:
 
 
 def language_of(record: Record) -> str:
-    """The language of the sentences that go with a record: "zh" or "en"."""
+    """The language of the sentences that go with a record: "zh" or "en"; "en" also where it is another one."""
     about = record.provenance
-    is_chinese = about.get("corpus") in CHINESE_CORPORA or about["words"] == "written"
-    return "zh" if is_chinese else "en"
+    return "zh" if about.get("corpus") in CHINESE_CORPORA or about.get("is_chinese") else "en"
 
 
 def record(model_id: str, corpus: str, variant: str = "trained") -> Record | None:

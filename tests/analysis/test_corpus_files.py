@@ -230,6 +230,8 @@ def test_chinese_words_stand_without_spaces_each_with_its_characters():
         ("他去了。", True),
         ("Tom 去了学校。", True),
         ("Tom met 小红 at school.", False),
+        ("東京都庁へ行った", False),  # Japanese, though most letters are Han
+        ("แมวกินปลา", False),
         ("", False),
         ("…", False),
     ],

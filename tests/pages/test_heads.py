@@ -287,6 +287,21 @@ def test_a_corpus_of_ones_own_is_scored_shown_and_can_be_taken_away(upload):
 
 
 @pytest.mark.parametrize(
+    ("words", "language"),
+    [
+        (["猫", "吃", "鱼"], "zh"),
+        (["東京", "へ", "行った"], "en"),
+        (["It", "works", "."], "en"),
+    ],
+)
+def test_the_language_of_an_uploaded_corpus_is_that_of_its_texts(upload, words, language):
+    line = {"words": words, "heads": [1, -1, 1], "deprels": ["nsubj", "root", "obj"], "space_after": [0, 0, 0]}
+    app = press(upload("mine.jsonl", json.dumps(line).encode()), "heads_score")
+    record = app.test.session_state["heads_fresh"]["minilm", "mine.jsonl"]
+    assert heads_data.language_of(record) == language
+
+
+@pytest.mark.parametrize(
     ("name", "content"),
     [
         ("broken.conllu", b"1\tThe\n\n2\tdog\n"),
