@@ -36,6 +36,8 @@ def picture(shown: Shown) -> None:
         relations=relation_names(main.task),
         arcs=main.example.arcs[0].numpy(),
         allowed=allowed,
+        n_answers=main.n_answers,
+        chance=main.task.chance,
     )
     networks = networks_of(shown)
     with st.container(gap=None, key="learn-picture"):

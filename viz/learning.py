@@ -17,7 +17,7 @@ from viz.wire import colours, curve, digest, encode, message
 
 OWN = 0.5  # a head that gives a relation's key at least half of its weight is said to have taken the relation
 PART = 16  # checkpoints in a message
-DIGITS = 4  # of shares and accuracies that travel; two are shown
+DIGITS = 4  # of shares and accuracies that travel, and by which Python and the browser decide; two are shown
 
 Floats = npt.NDArray[np.floating]
 Bools = npt.NDArray[np.bool_]
@@ -37,6 +37,10 @@ class Frame(Protocol):
     @property
     def share(self) -> Floats:
         """(L, h, R), the mean weight of a head on the relation's key."""
+
+    @property
+    def hit(self) -> Floats:
+        """(L, h, R), how often the relation's key is the one with the most weight."""
 
 
 class Point(Protocol):
@@ -88,12 +92,16 @@ class Lesson:
         relations: short names of the R relations.
         arcs: (N, R), the key that the relation leads a query to; below 0 = nowhere.
         allowed: (N, N), True = the query may attend to the key.
+        n_answers: how many answers stand behind each accuracy.
+        chance: how often a blind guess is right.
     """
 
     labels: Sequence[str]
     relations: Sequence[str]
     arcs: npt.NDArray[np.integer]
     allowed: Bools
+    n_answers: int
+    chance: float
 
 
 def learning_part(network: Network, part: int, allowed: Bools) -> dict[str, Any]:
@@ -112,6 +120,7 @@ def learning_part(network: Network, part: int, allowed: Bools) -> dict[str, Any]
         maximum=1.0,
         steps=[int(frame.step) for frame in frames],
         share=[_numbers(frame.share) for frame in frames],
+        hit=[_numbers(frame.hit) for frame in frames],
         loss=_numbers(np.array([point.loss for point in points])),
         accuracy=_numbers(np.array([point.accuracy for point in points])),
     )
@@ -150,6 +159,8 @@ def learning_view(
         "relations": list(lesson.relations),
         "arcs": np.asarray(lesson.arcs).tolist(),
         "own": OWN,
+        "n_answers": lesson.n_answers,
+        "chance": lesson.chance,
         "accent": ACCENT,
         "colours": _colours(),
         "curve": curve("linear"),
@@ -170,6 +181,7 @@ def owners(share: Floats) -> list[list[tuple[int, int]]]:
         share: (L, h, R).
     """
     found = []
+    share = np.asarray(_numbers(share))
     for relation in range(share.shape[-1]):
         heads = [(int(a), int(b)) for a, b in np.argwhere(share[..., relation] >= OWN)]
         found.append(sorted(heads, key=lambda head: -float(share[(*head, relation)])))
@@ -186,6 +198,8 @@ def _words(t: Translate) -> dict[str, str]:
         "title": t("Heads while they learn"),
         "step": t("step {step} of {steps}"),
         "right": t("{network}: {share} right"),
+        "of": t("of {n} answers; guessing gets {chance}"),
+        "guess": t("guessing {chance}"),
         "took": t("{relation} → {head} ({weight})"),
         "also": t(", also {heads}"),
         "between": t("; "),
@@ -203,7 +217,11 @@ def _words(t: Translate) -> dict[str, str]:
         "loss": t("loss"),
         "quantity": t("What the curves show"),
         "x_axis": t("training steps, drawn wider at the start"),
-        "share": t("Weight on the relation's key, mean over many sentences"),
+        "weight": t("weight"),
+        "hit": t("right key"),
+        "table": t("What the table shows"),
+        "about_weight": t("Weight on the relation's key, mean over many sentences"),
+        "about_hit": t("How often, in %, the heaviest weight is on the relation's key"),
         "head": t("head {name}"),
         "layer": t("layer {n}"),
         "corner": t("layer"),

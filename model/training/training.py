@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from model.tasks import Batch
+from model.tasks import NOTHING_ASKED, Batch
 from model.training.adamw import AdamW
 from model.training.frames import Frame, Point, Singles, accuracy_of, look, loss_of, steps_to_look_at
 from model.training.network import Network, new_network
@@ -65,6 +65,11 @@ class Training:
     def example(self) -> Batch:
         """The sentence whose maps the frames hold (B = 1)."""
         return Batch(*(part[:1] for part in self._held_out))
+
+    @property
+    def n_answers(self) -> int:
+        """How many answers stand behind each accuracy of the curve."""
+        return int((self._held_out.targets[..., list(self.task.asked)] != NOTHING_ASKED).sum())
 
     @property
     def words(self) -> tuple[str, ...]:

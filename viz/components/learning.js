@@ -7,7 +7,7 @@ const CHART = 176; // pixels of the chart's height
 const TALLEST = 366; // pixels of all maps together beside the curves
 const TALLEST_ON_A_PHONE = 460; // the same above the curves
 const HEADING = 20; // pixels above a network's maps
-const WIDEST = 190; // of one map
+const WIDEST = 260; // of one map
 const LETTER = 8.4; // pixels of a letter in a caption
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -31,12 +31,14 @@ function joined(parts) {
     const size = part.shape.slice(1).reduce((a, b) => a * b, 1);
     return part.steps.map((_, i) => part.codes.subarray(i * size, (i + 1) * size));
   });
-  return { maps, steps: all("steps"), share: all("share"), loss: all("loss"), accuracy: all("accuracy"), top: parts[0].top };
+  return { maps, steps: all("steps"), share: all("share"), hit: all("hit"), loss: all("loss"), accuracy: all("accuracy"), top: parts[0].top };
 }
 
 // In whole per cent; 100 only where nothing is missing, as in Python (viz.look.percent).
 const whole = (share) => Math.min(Math.round(100 * share), share < 1 ? 99 : 100);
 const percent = (share) => `${whole(share)} %`;
+const letters = (text) => [...text].reduce((sum, sign) => sum + (sign > "\u2e7f" ? 2 : 1), 0); // Chinese is twice as wide
+const spare = () => (isWide() ? Math.max(0, Math.min(200, window.innerHeight - 720)) : 0); // pixels that a laptop lacks
 const isWide = () => matchMedia("(min-width: 801px)").matches;
 
 function svg(tag, attributes, text) {
@@ -51,13 +53,14 @@ class Learning {
     this.root = parent.querySelector("template").content.firstElementChild.cloneNode(true);
     parent.append(this.root);
     const part = (name) => this.root.querySelector(name);
-    [this.result, this.who, this.live, this.cell] = [".result", ".who", ".live", ".cell"].map(part);
+    [this.result, this.of, this.who, this.live, this.cell] = [".result", ".of", ".who", ".live", ".cell"].map(part);
     [this.play, this.range, this.output] = [".play", ".scrub input", ".scrub output"].map(part);
-    [this.turn, this.chart, this.table, this.note] = [".turn", ".chart", "table", ".note"].map(part);
+    [this.turn, this.chart, this.table, this.shows, this.note] = [".curves", ".chart", "table", ".shows", ".note"].map(part);
     [this.stage, this.line] = [".stage", ".tokens"].map(part);
     this.at = 0;
     this.follows = true;
-    this.quantity = "accuracy";
+    this.quantity = "accuracy"; // in the chart
+    this.cellsShow = "weight"; // or "hit"
     this.relation = { pinned: null, pointed: null };
     this.pointed = null; // {tile, query, key}
     this.range.oninput = () => this.goTo(Number(this.range.value));
@@ -107,8 +110,8 @@ class Learning {
 
   // Again only when there is something else to build: while a network learns, everything stays where it is.
   build() {
-    const { networks, relations, labels, text } = this.data;
-    const form = JSON.stringify([networks.map(({ name, shape }) => [name, shape]), relations, labels, text]);
+    const { networks, relations, labels, n_answers, chance, text } = this.data;
+    const form = JSON.stringify([networks.map(({ name, shape }) => [name, shape]), relations, labels, n_answers, chance, text]);
     if (form === this.form) return;
     this.form = form;
     this.buildWords();
@@ -134,20 +137,28 @@ class Learning {
   buildWords() {
     const { text } = this.data;
     this.range.setAttribute("aria-label", text.scrub);
-    this.turn.setAttribute("aria-label", text.quantity);
-    this.turn.replaceChildren(
-      ...["accuracy", "loss"].map((name) => {
-        const button = element("button", "", text[name]);
+    this.buildTurn(this.turn, text.quantity, ["accuracy", "loss"], (name) => {
+      this.quantity = name;
+      this.paintChart();
+    });
+    this.buildTurn(this.shows, text.table, ["weight", "hit"], (name) => {
+      this.cellsShow = name;
+      this.paintTable();
+    });
+    this.of.textContent = fill(text.of, { n: this.data.n_answers.toLocaleString("en"), chance: percent(this.data.chance) });
+  }
+
+  buildTurn(turn, label, names, choose) {
+    turn.setAttribute("aria-label", label);
+    turn.replaceChildren(
+      ...names.map((name) => {
+        const button = element("button", "", this.data.text[name]);
         button.type = "button";
         button.dataset.name = name;
-        button.onclick = () => {
-          this.quantity = name;
-          this.paintChart();
-        };
+        button.onclick = () => choose(name);
         return button;
       }),
     );
-    this.note.textContent = text.share;
   }
 
   tile(of, layer, head) {
@@ -221,11 +232,10 @@ class Learning {
       });
     }
     this.table.replaceChildren(thead, body);
-    this.table.setAttribute("aria-label", text.share);
-    const longest = Math.max(...this.rows.map(({ button }) => button.textContent.length));
+    const longest = Math.max(...this.rows.map(({ button }) => letters(button.textContent)));
     this.table.style.setProperty("--names", `${Math.min(9.5, 1.2 + 0.52 * longest)}em`);
     this.table.classList.toggle("many", columns.length > 6);
-    this.table.style.setProperty("--apart", `${Math.max(3.4, 0.56 * networks[0].name.length)}em`);
+    this.table.style.setProperty("--apart", `${Math.max(3.4, 0.56 * letters(networks[0].name))}em`);
   }
 
   name(layer, head) {
@@ -286,14 +296,14 @@ class Learning {
     const isBeside = networks.length > 1;
     const besideRows = isBeside ? networks[0].shape[0] * networks[0].shape[1] : 0;
     const room = this.stage.clientWidth - (isBeside ? 30 : 0);
-    const longest = Math.max(...this.data.relations.map((relation) => relation.length));
+    const longest = Math.max(...this.data.relations.map(letters));
     const roomy = LETTER * (longest + 9) * this.data.text_scale; // a head's name, the relation and its weight in a line
     let best = { tile: 0, columns: 1 };
     for (let columns = 1; columns <= heads; columns += 1) {
       if (heads % columns) continue;
       const rows = Math.max(layers * (heads / columns), besideRows);
       const across = (room + 8) / (columns + (isBeside ? 1 : 0)) - 8;
-      const row = ((isWide() ? TALLEST : TALLEST_ON_A_PHONE) - HEADING) / rows - 6;
+      const row = ((isWide() ? TALLEST + spare() : TALLEST_ON_A_PHONE) - HEADING) / rows - 6;
       const down = row - (row - 24 >= roomy ? 24 : 44);
       const tile = Math.floor(Math.min(across, down, WIDEST));
       if (tile > best.tile) best = { tile, columns };
@@ -324,8 +334,8 @@ class Learning {
     this.paintPointing();
   }
 
-  share(of, layer, head, relation) {
-    return this.networks[of].share[this.frame(of)][layer]?.[head]?.[relation] ?? null;
+  share(of, layer, head, relation, kind = "share") {
+    return this.networks[of][kind][this.frame(of)][layer]?.[head]?.[relation] ?? null;
   }
 
   // For each relation the heads that give its key at least half of their weight, the one with most first.
@@ -337,7 +347,7 @@ class Learning {
       for (let layer = 0; layer < n_layers; layer += 1) {
         for (let head = 0; head < n_heads; head += 1) {
           const weight = this.share(this.main, layer, head, r);
-          if (weight !== null && Number(shown(weight)) >= own) found.push({ name: this.name(layer, head), weight });
+          if (weight !== null && weight >= own) found.push({ name: this.name(layer, head), weight });
         }
       }
       return found.sort((a, b) => b.weight - a.weight);
@@ -385,7 +395,7 @@ class Learning {
       tile.weights.getContext("2d").drawImage(image, 0, 0);
       const shares = this.data.relations.map((_, r) => this.share(tile.of, tile.layer, tile.head, r) ?? 0);
       const best = shares.indexOf(Math.max(...shares));
-      const has = Number(shown(shares[best])) >= this.data.own;
+      const has = shares[best] >= this.data.own;
       tile.box.classList.toggle("has", has);
       tile.best.textContent = has ? `${this.data.relations[best]} ${shown(shares[best])}` : "";
       tile.map.setAttribute("aria-label", fill(this.data.text.map, { head: tile.title, step: this.step }));
@@ -394,9 +404,13 @@ class Learning {
 
   paintTable() {
     const rgb = bytesOf(this.data.colours);
+    const isHit = this.cellsShow === "hit";
+    for (const button of this.shows.children) button.setAttribute("aria-pressed", String(button.dataset.name === this.cellsShow));
+    this.note.textContent = this.data.text[`about_${this.cellsShow}`];
+    this.table.setAttribute("aria-label", this.note.textContent);
     for (const { cell, of, layer, head, relation } of this.cells) {
-      const weight = this.share(of, layer, head, relation);
-      cell.textContent = weight === null ? "" : shown(weight);
+      const weight = this.share(of, layer, head, relation, isHit ? "hit" : "share");
+      cell.textContent = weight === null ? "" : isHit ? whole(weight) : shown(weight);
       const at = 3 * Math.round(Math.max(0, Math.min(1, weight ?? 0)) * 255);
       const colour = [...rgb.slice(at, at + 3)];
       cell.style.background = weight === null ? "" : css(colour);
@@ -407,15 +421,16 @@ class Learning {
   // -- the chart -------------------------------------------------------------------------------------------------
 
   paintChart() {
-    const { networks, text } = this.data;
+    const { networks, chance, text } = this.data;
     const width = this.chart.clientWidth || 320;
+    const height = CHART + 0.6 * spare();
     const [left, right, top, bottom] = [46, 8, 12, 38];
     const steps = networks[this.main].steps;
     const bent = (step) => Math.log1p(step / BEND) / Math.log1p(steps / BEND);
     const x = (step) => left + bent(step) * (width - left - right);
     const isLoss = this.quantity === "loss";
     const highest = isLoss ? Math.max(0.1, ...this.networks.flatMap(({ loss }) => loss)) * 1.05 : 1;
-    const y = (value) => CHART - bottom - (value / highest) * (CHART - top - bottom);
+    const y = (value) => height - bottom - (value / highest) * (height - top - bottom);
     for (const button of this.turn.children) button.setAttribute("aria-pressed", String(button.dataset.name === this.quantity));
     const drawn = [];
     for (const value of isLoss ? [0, highest / 2, highest] : [0, 0.5, 1]) {
@@ -426,10 +441,11 @@ class Learning {
     const ticks = [0, 20, 50, 100, 200, 500, 1000, 2000, 5000].filter((step) => step < steps * 0.7).concat(steps);
     for (const step of ticks) {
       const anchor = step === steps ? "end" : "middle";
-      drawn.push(svg("text", { class: "axis", x: x(step) + (step === steps ? right : 0), y: CHART - bottom + 16, "text-anchor": anchor }, step));
+      drawn.push(svg("text", { class: "axis", x: x(step) + (step === steps ? right : 0), y: height - bottom + 16, "text-anchor": anchor }, step));
     }
-    drawn.push(svg("text", { class: "axis", x: width - right, y: CHART - 4, "text-anchor": "end" }, text.x_axis));
-    drawn.push(svg("line", { class: "cursor", x1: x(this.step), x2: x(this.step), y1: top - 6, y2: CHART - bottom }));
+    drawn.push(svg("text", { class: "axis", x: width - right, y: height - 4, "text-anchor": "end" }, text.x_axis));
+    if (!isLoss) drawn.push(svg("line", { class: "guess", x1: left, x2: width - right, y1: y(chance), y2: y(chance) }));
+    drawn.push(svg("line", { class: "cursor", x1: x(this.step), x2: x(this.step), y1: top - 6, y2: height - bottom }));
     const names = [];
     networks.forEach((network, of) => {
       const kind = of === this.main ? "main" : "beside";
@@ -445,9 +461,15 @@ class Learning {
     names.sort((a, b) => a.at - b.at);
     names.forEach((name, i) => {
       name.y = Math.max(name.at < top + 20 ? name.at + 20 : name.at - 8, i ? names[i - 1].y + 18 : 0);
-      drawn.push(svg("text", { class: "name", x: name.x, y: Math.min(name.y, CHART - bottom - 4), "text-anchor": "end" }, name.words));
+      drawn.push(svg("text", { class: "name", x: name.x, y: Math.min(name.y, height - bottom - 4), "text-anchor": "end" }, name.words));
     });
-    this.chart.setAttribute("height", CHART);
+    // What a guess gets, above its line at the right, where no name stands.
+    const isFree = names.every((name) => Math.min(name.y, height - bottom - 4) < y(chance) - 22);
+    if (!isLoss && isFree) {
+      const words = fill(text.guess, { chance: percent(chance) });
+      drawn.push(svg("text", { class: "axis said", x: width - right, y: y(chance) - 5, "text-anchor": "end" }, words));
+    }
+    this.chart.setAttribute("height", height);
     this.chart.replaceChildren(...drawn);
     this.toStep = (at) => {
       const share = Math.max(0, Math.min(1, (at - left) / (width - left - right)));
