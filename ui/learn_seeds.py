@@ -105,11 +105,11 @@ def _table(trial: Trial) -> list[str]:
 
 
 def _figures(trial: Trial) -> None:
-    runs, names = list(trial.runs), network_names(trial.sizes)
+    runs, names, chance = list(trial.runs), network_names(trial.sizes), trial.settings.rule.chance
     left, right = st.columns(2, gap="medium")
     with left:
-        st.plotly_chart(seeds_figure(runs, names, t=_), key="learn_seeds", config=CHART)
+        st.plotly_chart(seeds_figure(runs, names, chance=chance, t=_), key="learn_seeds", config=CHART)
         st.caption(_("A mark is a run, on 1,024 fresh sentences. Beside the marks: mean and standard deviation."))
     with right:
-        st.plotly_chart(seed_curves_figure(runs, names, t=_), key="learn_seed_curves", config=CHART)
+        st.plotly_chart(seed_curves_figure(runs, names, chance=chance, t=_), key="learn_seed_curves", config=CHART)
         st.caption(_("The same runs while they trained."))

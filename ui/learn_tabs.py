@@ -12,8 +12,11 @@ from ui.learn_words import network_names, relation_names
 from ui.remarks import CHART
 from viz.learning import owners
 from viz.learning_figures import Answers, entropy_figure, relations_figure, switched_off_figure
+from viz.look import percent
 
 NEEDED = 0.5  # a relation needs a head when at most half of its right answers are left without it
+LITTLE = 0.9  # and loses little when at least nine tenths are left
+LEARNT = 0.1  # of the way from guessing to all right, at least
 
 
 def curves_tab(shown: Shown) -> None:
@@ -27,7 +30,7 @@ def curves_tab(shown: Shown) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
         beside = answers[0] if len(answers) > 1 else None
-        figure = relations_figure(answers[-1], beside, relation_names(main.task), t=_)
+        figure = relations_figure(answers[-1], beside, relation_names(main.task), chance=main.task.chance, t=_)
         st.plotly_chart(figure, key="learn_relations", config=CHART)
         st.caption(_("On 128 sentences that are never trained on. Click on a name to hide its line."))
     with right:
@@ -46,42 +49,66 @@ def off_tab(shown: Shown) -> None:
     relations = relation_names(main.task)
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        figure = switched_off_figure(found.without, found.unharmed, relations, t=_)
+        figure = switched_off_figure(found.without, found.unharmed, relations, chance=main.task.chance, t=_)
         st.plotly_chart(figure, key="learn_off", config=CHART)
     with right:
-        for sentence in _says(main, found, relations):
+        for sentence in says(found, owners(main.frames[-1].share), relations, main.task.chance):
             st.markdown(plain(sentence))
         st.caption(
             _(
                 "A head is off when its slice of the input to W_o is 0; nothing is trained again. Measured on 1,024 "
-                "fresh sentences. A relation needs a head when at most half of its right answers are left without it."
+                "fresh sentences. A relation needs a head when at most half of its right answers are left without it; "
+                "heads do the same when nine tenths are left without any one of them. Not learnt: less than a tenth of "
+                "the way from guessing to all right."
             )
         )
 
 
-def _says(main: Training, found: SwitchedOff, relations: Sequence[str]) -> list[str]:
-    """Which relation needs which head, and where a copy steps in."""
+def says(
+    found: SwitchedOff, taken: Sequence[Sequence[tuple[int, int]]], relations: Sequence[str], chance: float
+) -> list[str]:
+    """Which relation needs which head, where a copy steps in, and what was not learnt at all.
+
+    Args:
+        found: what is left with each head off.
+        taken: for each of the R relations the heads (layer, head) that have taken it.
+        relations: their R names; one that is never asked is left out.
+        chance: how often a blind guess is right.
+    """
     said = []
-    taken = owners(main.frames[-1].share)
     for number, relation in enumerate(relations):
         whole, left = found.unharmed[number], found.without[..., number]  # left: (L, h)
         if np.isnan(whole):
             continue
         is_needed = left <= NEEDED * whole
-        if is_needed.any():
+        if whole < chance + LEARNT * (1 - chance):
+            sentence = _("{relation} was not learnt: {whole} of its answers are right, guessing gets {chance}.")
+        elif is_needed.any():
             sentence = _(
                 "{relation} needs {heads}: without it {rest} of its answers are right, with every head {whole}."
             )
+        elif left.min() < LITTLE * whole:
+            sentence = _(
+                "{relation} needs no single head, but loses something: without {worst} {least} of its answers are "
+                "right, with every head {whole}."
+            )
         elif len(taken[number]) > 1:
-            sentence = _("{relation}: {heads} do the same, so it needs no single one ({least} of {whole} at least).")
+            sentence = _(
+                "{relation}: {heads} do the same, so it needs no single one (at least {least} right without any one "
+                "head, {whole} with all)."
+            )
         else:
-            sentence = _("{relation} needs no single head ({least} of {whole} at least).")
+            sentence = _(
+                "{relation} needs no single head (at least {least} right without any one head, {whole} with all)."
+            )
         values = {
             "relation": relation,
             "heads": _names(np.argwhere(is_needed)) or _names(taken[number]),
-            "rest": ", ".join(f"{value:.0%}" for value in left[is_needed]),
-            "least": f"{left.min():.0%}",
-            "whole": f"{whole:.0%}",
+            "rest": ", ".join(percent(value) for value in left[is_needed]),
+            "worst": _names([np.unravel_index(left.argmin(), left.shape)]),
+            "least": percent(left.min()),
+            "whole": percent(whole),
+            "chance": percent(chance),
         }
         said.append(sentence.format(**values))
     return said

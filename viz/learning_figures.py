@@ -11,7 +11,7 @@ import numpy.typing as npt
 import plotly.graph_objects as go
 
 from viz.block_figures import GREY
-from viz.look import ACCENT, COLORSCALE, TEXT, Translate, layout, untranslated
+from viz.look import ACCENT, COLORSCALE, TEXT, Translate, layout, percent, untranslated
 from viz.step_figures import head_colour
 
 DASHES = ("solid", "dash", "dot", "dashdot")
@@ -59,7 +59,12 @@ class Run:
 
 
 def relations_figure(
-    main: Answers, beside: Answers | None, relations: Sequence[str], *, t: Translate = untranslated
+    main: Answers,
+    beside: Answers | None,
+    relations: Sequence[str],
+    *,
+    chance: float | None = None,
+    t: Translate = untranslated,
 ) -> go.Figure:
     """Right answers on each relation while training: thick for the main network, thin and grey for the other.
 
@@ -67,9 +72,11 @@ def relations_figure(
         main: the network whose heads are named.
         beside: the other one.
         relations: names of the R relations; one that is never asked is left out.
+        chance: how often a blind guess is right; gets a line.
         t: translates the figure's own words.
     """
     figure = _over_steps(t("right answers"), t)
+    _guess_line(figure, chance, t)
     for answers in (beside, main):
         if answers is None:
             continue
@@ -134,14 +141,15 @@ def entropy_figure(steps: Sequence[int], entropy: Floats, n_keys: int, *, t: Tra
 
 
 def switched_off_figure(
-    left: Floats, whole: Floats, relations: Sequence[str], *, t: Translate = untranslated
+    left: Floats, whole: Floats, relations: Sequence[str], *, chance: float | None = None, t: Translate = untranslated
 ) -> go.Figure:
-    """What stays right of each relation when one head is off. The first row is the whole network.
+    """What stays right of each relation when one head is off. The first row is the whole network, the last a guess.
 
     Args:
         left: (L, h, R), accuracy with that head off; NaN where nothing is asked.
         whole: (R,), with every head on.
         relations: names of the R relations; one that is never asked is left out.
+        chance: how often a blind guess is right; gets the last row.
         t: translates the figure's own words.
     """
     n_layers, n_heads = left.shape[:2]
@@ -149,6 +157,9 @@ def switched_off_figure(
     z = np.vstack([whole[None], left.reshape(-1, left.shape[-1])])[:, shown]  # (1 + L h, R)
     names = [f"{layer + 1}-{head + 1}" for layer in range(n_layers) for head in range(n_heads)]
     rows = [t("every head on"), *(t("without {head}").format(head=name) for name in names)]
+    if chance is not None:
+        z = np.vstack([z, np.full((1, len(shown)), chance)])
+        rows.append(t("guessing"))
     figure = go.Figure(layout={**layout("", height=70 + ROW * len(rows), top=40), "dragmode": False})
     figure.add_trace(
         go.Heatmap(
@@ -158,7 +169,8 @@ def switched_off_figure(
             colorscale=COLORSCALE,
             xgap=2,
             ygap=2,
-            texttemplate="%{z:.0%}",
+            text=[[percent(value) for value in row] for row in z],
+            texttemplate="%{text}",
             textfont={"size": 14},
             hovertemplate="%{y} · %{x}: %{z:.1%}<extra></extra>",
             colorbar={
@@ -187,15 +199,19 @@ def switched_off_figure(
     return figure
 
 
-def seeds_figure(runs: Sequence[Run], sizes: Sequence[str], *, t: Translate = untranslated) -> go.Figure:
+def seeds_figure(
+    runs: Sequence[Run], sizes: Sequence[str], *, chance: float | None = None, t: Translate = untranslated
+) -> go.Figure:
     """Every run's accuracy at its end as a mark, with mean and standard deviation beside the marks.
 
     Args:
         runs: those that are finished.
         sizes: the names of the networks that are compared.
+        chance: how often a blind guess is right; gets a line.
         t: translates the figure's own words.
     """
     figure = go.Figure(layout={**layout("", height=340, top=20), "dragmode": False, "showlegend": False})
+    _guess_line(figure, chance, t)
     for size, name in enumerate(sizes):
         same = [run for run in runs if run.size == size]
         if not same:
@@ -238,9 +254,12 @@ def seeds_figure(runs: Sequence[Run], sizes: Sequence[str], *, t: Translate = un
     return figure
 
 
-def seed_curves_figure(runs: Sequence[Run], sizes: Sequence[str], *, t: Translate = untranslated) -> go.Figure:
+def seed_curves_figure(
+    runs: Sequence[Run], sizes: Sequence[str], *, chance: float | None = None, t: Translate = untranslated
+) -> go.Figure:
     """Every run's accuracy over its steps; one colour and dash for each of the networks that are compared."""
     figure = _over_steps(t("right answers"), t)
+    _guess_line(figure, chance, t)
     named = set()
     for run in runs:
         seed = t("seed {seed}").format(seed=run.seed)
@@ -264,6 +283,17 @@ def seed_curves_figure(runs: Sequence[Run], sizes: Sequence[str], *, t: Translat
 def deviation(values: Floats) -> float:
     """The standard deviation of a sample (n − 1); 0 for a single value."""
     return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+
+
+def _guess_line(figure: go.Figure, chance: float | None, t: Translate) -> None:
+    """Where a blind guess lies."""
+    if chance is not None:
+        figure.add_hline(
+            y=chance,
+            line={"color": GREY, "dash": "dot", "width": 1.5},
+            annotation={"text": t("guessing {chance}").format(chance=percent(chance)), "font": FONT},
+            annotation_position="top right",
+        )
 
 
 def _over_steps(y_title: str, t: Translate) -> go.Figure:

@@ -4,6 +4,7 @@ import base64
 import json
 import threading
 import time
+import tomllib
 import zlib
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 
 from model import learnt
 from model.training import Settings, Training
-from tests.pages.conftest import App
+from tests.pages.conftest import ROOT, App
 from ui import learn_page, learn_runs, learn_seeds, learn_take
 from ui.training_jobs import Line
 
@@ -117,7 +118,7 @@ def test_one_head_and_four_train_to_the_end_and_the_page_says_what_it_showed(lea
     z = app.figures()[0]["data"][0]["z"]
     shown = np.frombuffer(base64.b64decode(z["bdata"]), z["dtype"]).reshape([int(n) for n in z["shape"].split(",")])
     found = four.switched_off()
-    np.testing.assert_allclose(shown, np.vstack([found.unharmed, found.without[0]]), atol=1e-6)
+    np.testing.assert_allclose(shown, np.vstack([found.unharmed, found.without[0], np.full((1, 4), 1 / 26)]), atol=1e-6)
     for relation, name in enumerate(("−2", "−1", "+1", "+2")):
         head = int(found.without[0, :, relation].argmin())
         assert f"{name} needs 1-{head + 1}: without it" in app.words
@@ -271,6 +272,23 @@ def test_wrong_values_in_the_link_fall_back_quietly(learn, link):
     assert set(app.link) <= {"lang"}
 
 
+def test_a_task_without_a_run_shows_what_would_be_trained_before_any_step(learn):
+    app = learn(task="twins", heads="8", view="take")
+    assert frames_sent(app) == [0] and messages(app)[0]["networks"][1]["shape"] == [1, 8]
+    assert "Not trained yet, the weights are random" in app.words and "Train first" in infos(app)
+    app.pick("learn_heads", "2")
+    assert messages(app)[0]["networks"][1]["shape"] == [1, 2] and learn_runs.RACE not in app.test.session_state
+
+
+def test_the_page_opens_on_the_run_that_came_with_the_app(learn):
+    app = learn()
+    assert frames_sent(app)[-1] == 800 and len(app.figures()) == 2
+    assert "Came with the app, trained on 2026-" in app.words
+    assert "with python -m model.training --task neighbours --record data/learning/neighbours.safetensors" in app.words
+    app.pick("learn_heads", "8")
+    assert "The run below has other settings than the controls: Four neighbours · heads 1 / 4" in app.words
+
+
 def test_what_the_mask_hides_is_said(learn):
     app = press(learn(looks="causal", **SHORT), "step")
     assert "The mask hides the keys of +1, +2: that can only be guessed, 1 in 26 times right." in app.words
@@ -319,10 +337,8 @@ def test_several_seeds_are_run_one_after_another_and_summed_up(learn, monkeypatc
     straight.step(100)
     assert runs[3].accuracy == straight.test()[0]
     four = 100 * np.array([runs[1].accuracy, runs[3].accuracy])
-    assert (
-        f"4 heads: {four.mean():.1f} % ± {four.std(ddof=1):.1f} right in 2 runs, lowest {four.min():.1f}, highest {four.max():.1f};"
-        in app.words
-    )
+    assert f"4 heads: {four.mean():.1f} % ± {four.std(ddof=1):.1f} right in 2 runs" in app.words
+    assert f"lowest {four.min():.1f}, highest {four.max():.1f}; each relation" in app.words
     marks, _curves = app.figures()
     assert [trace["name"] for trace in marks["data"]] == ["1 head", "mean", "4 heads", "mean"]
 
@@ -434,9 +450,20 @@ def test_saved_weights_open_again(upload):
     training = Training(Settings("twins", heads=2, steps=10))
     training.step(10)
     app = upload(content := learnt.to_bytes(training))
-    assert "Neighbour and twin, 2 heads, 1 layer, seed 0 (trained here)" in app.words and "after 10 steps" in app.words
+    assert "Neighbour and twin, 2 heads, 1 layer, seed 0 (from a file). The file says: " in app.words
+    assert "right after 10 steps" in app.words and "trained here" not in app.words
     take_to(app, "open_file_masks", "masks")
+    assert "Neighbour and twin, 2 heads, 1 layer, seed 0 (from a file)" in app.test.get_by_key("model").options
     assert app.test.session_state["model"] == learnt.model_id(content) and not app.errors
+
+
+def test_as_much_can_be_uploaded_as_can_be_read(learn, monkeypatch):
+    given = {}
+    monkeypatch.setattr(learn_take.st, "file_uploader", lambda label, **kwargs: given.update(kwargs, label=label))
+    learn(view="take")
+    assert given["max_upload_size"] * 10**6 == learnt.MOST_BYTES and "up to 4 MB" in given["label"]
+    config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+    assert config["server"]["maxUploadSize"] == given["max_upload_size"]
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,8 @@ def test_every_checkpoint_arrives_once_in_order_with_the_numbers_of_the_training
         np.testing.assert_allclose(sent, [getattr(point, name) for point in trained.curve], atol=5e-5)
     shares = np.concatenate([part["share"] for part in parts])
     np.testing.assert_allclose(shares, np.stack([frame.share for frame in trained.frames]), atol=5e-5)
+    hits = np.concatenate([part["hit"] for part in parts])
+    np.testing.assert_allclose(hits, np.stack([frame.hit for frame in trained.frames]), atol=5e-5)
 
 
 def test_maps_arrive_so_exactly_that_half_a_hundredth_is_the_most_they_differ_and_masked_cells_are_masked(trained):
@@ -92,10 +94,11 @@ def test_the_usual_run_is_small_enough_to_be_sent_twice_a_second():
 
 def test_the_view_names_the_parts_and_says_what_lies_where(trained):
     of = network(trained)
-    lesson = Lesson(trained.words, ["−2", "−1", "+1", "+2"], trained.example.arcs[0].numpy(), allowed(trained))
+    lesson = Lesson(trained.words, ["−2", "−1", "+1", "+2"], trained.example.arcs[0].numpy(), allowed(trained), 5376, 1 / 26)
     view = learning_view([of, of], lesson, parts=[["a"], ["b", "c"]], name="run", live=True)
     assert [each["parts"] for each in view["networks"]] == [["a"], ["b", "c"]]
     assert view["networks"][0]["shape"] == [2, 2] and view["live"] and view["labels"] == list(trained.words)
+    assert view["n_answers"] == 5376 and view["chance"] == 1 / 26 and view["own"] == 0.5
     assert view["arcs"][0] == [-1, -1, 1, 2] and view["arcs"][-1] == [9, 10, -1, -1]  # the first and the last of 12
     assert json.loads(json.dumps(view)) == view
     other = learning_view([of], lesson, parts=[["a"]], name="another run", live=False, t=str.upper)
@@ -106,7 +109,7 @@ def test_a_head_owns_a_relation_from_half_of_its_weight_on_and_the_first_has_mos
     share = np.zeros((2, 2, 3), dtype=np.float32)
     share[0, 1, 0], share[1, 0, 0] = 0.6, 0.9  # two heads on the first relation
     share[1, 1, 1] = 0.5  # exactly half
-    share[0, 0, 2] = 0.49
+    share[0, 0, 2], share[0, 1, 2] = 0.49, 0.4999  # the second is shown as 0.50
     assert owners(share) == [[(1, 0), (0, 1)], [(1, 1)], []]
 
 
@@ -142,11 +145,23 @@ def test_entropy_has_a_line_a_head_and_the_value_of_a_head_that_looks_everywhere
 
 def test_switching_off_has_the_whole_network_first_and_leaves_out_what_is_never_asked():
     left = np.array([[[0.1, np.nan, 1.0], [1.0, np.nan, 0.2]]])  # (1, 2, 3)
-    figure = switched_off_figure(left, np.array([0.9, np.nan, 0.8]), ["left", "step", "twin"])
+    figure = switched_off_figure(left, np.array([0.9, np.nan, 0.8]), ["left", "step", "twin"], chance=0.05)
     (heatmap,) = figure.data
-    np.testing.assert_allclose(heatmap.z, [[0.9, 0.8], [0.1, 1.0], [1.0, 0.2]])
-    assert list(figure.layout.yaxis.ticktext) == ["every head on", "without 1-1", "without 1-2"]
+    np.testing.assert_allclose(heatmap.z, [[0.9, 0.8], [0.1, 1.0], [1.0, 0.2], [0.05, 0.05]])
+    assert [list(row) for row in heatmap.text[1:3]] == [["10 %", "100 %"], ["100 %", "20 %"]]
+    assert list(figure.layout.yaxis.ticktext) == ["every head on", "without 1-1", "without 1-2", "guessing"]
     assert list(figure.layout.xaxis.ticktext) == ["left", "twin"] and (heatmap.zmin, heatmap.zmax) == (0, 1)
+
+
+def test_every_figure_of_right_answers_has_a_line_where_a_guess_lies():
+    answers = Answers("4 heads", [0, 10], np.array([[0.1], [0.5]]))
+    for figure in (
+        relations_figure(answers, None, ["a"], chance=1 / 26),
+        seeds_figure([RUN], ["1 head"], chance=1 / 26),
+        seed_curves_figure([RUN], ["1 head"], chance=1 / 26),
+    ):
+        assert figure.layout.shapes[0].y0 == figure.layout.shapes[0].y1 == 1 / 26
+        assert figure.layout.annotations[0].text == "guessing 4 %"
 
 
 RUN = Run(size=0, seed=0, accuracy=0.3, steps=[0, 10], curve=[0.0, 0.3], is_split=False)
@@ -177,6 +192,7 @@ class Odd:
     step: int
     maps: np.ndarray
     share: np.ndarray
+    hit: np.ndarray
 
 
 @dataclass
@@ -186,7 +202,7 @@ class OddPoint:
 
 
 def test_one_token_and_one_head_are_enough():
-    frame = Odd(0, np.ones((1, 1, 1, 1)), np.ones((1, 1, 1)))
+    frame = Odd(0, np.ones((1, 1, 1, 1)), np.ones((1, 1, 1)), np.ones((1, 1, 1)))
     of = Network("x", [frame], [OddPoint(0.0, 1.0)], 1)
     sent = learning_part(of, 0, np.ones((1, 1), dtype=bool))
     assert unpacked(sent).item() == 1.0 and of.shape == (1, 1) and of.n_parts == 1
