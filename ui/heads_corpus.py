@@ -15,7 +15,7 @@ from ui.heads_words import origin
 from ui.languages import _, _n, explain, plain
 from ui.loading import load_model
 
-LARGEST_MB = 1  # .streamlit/config.toml, maxUploadSize
+LARGEST_MB = 1  # the server takes more, for weights: .streamlit/config.toml, maxUploadSize
 MOST_SENTENCES = 3000
 SHOWN_PROBLEMS = 20
 REDRAWN_EVERY = 0.2  # seconds

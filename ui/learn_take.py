@@ -13,9 +13,12 @@ from ui.languages import _, _n, explain, plain
 from ui.learn_runs import Shown
 from ui.learn_words import network_names
 
-LARGEST_MB = 1  # .streamlit/config.toml, maxUploadSize
+LARGEST_MB = learnt.MOST_BYTES // 10**6  # so much does the server take: .streamlit/config.toml, maxUploadSize
 MOST_NAMED = 16  # models of a session in the sidebar's menu; the oldest goes first
 FAILED = "learn_not_taken"  # session state, from the press of a button to the run that follows it
+# Of a network trained in this session it is known; what a file says of itself, anybody can write.
+TRAINED_HERE = "{task}, {heads}, {layers}, seed {seed} (trained here)"
+FROM_FILE = "{task}, {heads}, {layers}, seed {seed} (from a file)"
 PAGES = {"attention": "Attention", "masks": "Masks", "inside": "Inside a block"}
 
 
@@ -64,7 +67,7 @@ def _elsewhere(shown: Shown) -> None:
             key="learn_take_network",
             label_visibility="collapsed",
         )
-    _open_buttons("run", _weights(shown, min(int(chosen or 0), len(names) - 1)))
+    _open_buttons("run", _weights(shown, min(int(chosen or 0), len(names) - 1)), TRAINED_HERE)
 
 
 def _saved() -> None:
@@ -86,26 +89,26 @@ def _saved() -> None:
         return
     st.markdown(
         plain(
-            _("{name}: {share:.0%} right after {step} steps.").format(
-                name=_label(found), share=found.accuracy, step=found.step
+            _("{name}. The file says: {share:.0%} right after {step} steps.").format(
+                name=_label(found, FROM_FILE), share=found.accuracy, step=found.step
             )
         )
     )
-    _open_buttons("file", lambda: content)
+    _open_buttons("file", lambda: content, FROM_FILE)
 
 
-def _open_buttons(of: str, make: Callable[[], bytes]) -> None:
+def _open_buttons(of: str, make: Callable[[], bytes], name: str) -> None:
     with st.container(horizontal=True):
         for page, title in PAGES.items():
-            if st.button(_(title), key=f"learn_open_{of}_{page}", on_click=_take, args=(make,)):
+            if st.button(_(title), key=f"learn_open_{of}_{page}", on_click=_take, args=(make, name)):
                 if FAILED not in st.session_state:
                     st.switch_page(f"pages/{page}.py")
                 st.error(explain(st.session_state.pop(FAILED)), icon="✋")
     st.caption(_("It becomes the model in the sidebar, with a sentence of its task and the mask of its training."))
 
 
-def _take(make: Callable[[], bytes]) -> None:
-    """Remembers the network and lets the sidebar name it."""
+def _take(make: Callable[[], bytes], name: str) -> None:
+    """Remembers the network and lets the sidebar name it: TRAINED_HERE or FROM_FILE."""
     content = make()
     found = learnt.about(content)
     try:
@@ -113,18 +116,17 @@ def _take(make: Callable[[], bytes]) -> None:
     except HeadworkError as error:  # a training that went wrong has weights that are not numbers
         st.session_state[FAILED] = error
         return
-    named = st.session_state.get(controls.LEARNT, {}) | {model_id: _label(found)}
+    named = st.session_state.get(controls.LEARNT, {}) | {model_id: _label(found, name)}
     st.session_state[controls.LEARNT] = dict(list(named.items())[-MOST_NAMED:])
     controls.take(found.sample, model_id, found.settings.allowed)
 
 
-def _label(found: learnt.Learnt) -> str:
+def _label(found: learnt.Learnt, name: str) -> str:
     """What the sidebar's menu calls it, in the language in which it was made."""
     settings = found.settings
     heads = _n("{n} head", "{n} heads", settings.heads).format(n=settings.heads)
     layers = _n("{n} layer", "{n} layers", settings.layers).format(n=settings.layers)
-    name = _("{task}, {heads}, {layers}, seed {seed} (trained here)")
-    return name.format(task=_(settings.rule.title), heads=heads, layers=layers, seed=settings.seed)
+    return _(name).format(task=_(settings.rule.title), heads=heads, layers=layers, seed=settings.seed)
 
 
 def _weights(shown: Shown, number: int) -> Callable[[], bytes]:
