@@ -47,13 +47,13 @@ def word_pieces(tokens: Tokens, spans: Sequence[tuple[int, int]]) -> tuple[tuple
 
     A piece belongs to the word that holds most of its characters, the earlier in a tie (analysis.words). A word left
     with none shares the pieces that hold its characters: "cannot" is one piece, so "can" and "not" both have it.
-    A piece without characters, the bare mark ▁ before Chinese text, is no part of a word: heads rest on it.
+    A piece without characters, the bare mark ▁ before Chinese text, is no part of a word (`word_spans.is_bare`).
     """
     units = word_units(tokens, spans)
     owned = {word: units.pieces[unit] for word, unit in units.unit_of_word().items()}
     out = []
     for word, (start, end) in enumerate(spans):
-        pieces = tuple(i for i in owned.get(word, ()) if tokens.spans[i][0] < tokens.spans[i][1])
+        pieces = owned.get(word, ())
         if not pieces:
             pieces = tuple(
                 i

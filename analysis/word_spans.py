@@ -60,8 +60,8 @@ def segmenter_spans(tokens: Tokens) -> tuple[list[Span], tuple[str, ...]]:
 def deal_out(tokens: Tokens, spans: Sequence[Span]) -> tuple[int | None, ...]:
     """The span that each piece belongs to: the one that holds most of its characters, the earlier one in a tie.
 
-    None for special tokens and for pieces outside every span. A piece that stands for a space or for nothing, such as
-    the mark ▁ before a word, goes with the next piece of its word.
+    None for special tokens, for pieces outside every span and for pieces without characters (`is_bare`). A piece that
+    stands for a space, such as the mark ▁ in front of a word, goes with the next piece of its word.
 
     Raises:
         HeadworkError: a span that ends before it starts.
@@ -74,10 +74,19 @@ def deal_out(tokens: Tokens, spans: Sequence[Span]) -> tuple[int | None, ...]:
     best = shared.argmax(axis=1) if len(spans) else np.zeros(len(tokens), dtype=int)
     ids = [int(word) if len(spans) and shared[piece, word] > 0 else None for piece, word in enumerate(best)]
     for i in range(len(ids) - 2, -1, -1):
-        word, is_blank = tokens.word_ids[i], not tokens.text[slice(*tokens.spans[i])].strip()
-        if ids[i] is None and is_blank and word is not None and tokens.word_ids[i + 1] == word:
+        word, is_space = tokens.word_ids[i], tokens.text[slice(*tokens.spans[i])].isspace()
+        if ids[i] is None and is_space and word is not None and tokens.word_ids[i + 1] == word:
             ids[i] = ids[i + 1]
     return tuple(ids)
+
+
+def is_bare(tokens: Tokens, piece: int) -> bool:
+    """Whether a piece stands for no character and is no special token: SentencePiece's mark ▁ before a text.
+
+    Such a piece is no part of a word: it has no meaning to look at, and heads rest on it as on special tokens.
+    """
+    start, end = tokens.spans[piece]
+    return start == end and not tokens.is_special[piece]
 
 
 def in_common(tokens: Tokens, spans: Sequence[Span]) -> NDArray[np.int32]:

@@ -2,7 +2,8 @@
 
 A unit is one row and one column of a map: a piece of the vocabulary, or a word. Weight to a word is the sum over its
 pieces, weight from a word the mean over its pieces (Clark et al. 2019, section 4.1), so rows still sum to 1. Special
-tokens are units of their own. Shape letters: see model.attention; U units.
+tokens are units of their own, and so is a piece without characters, the bare ▁ before Chinese text.
+Shape letters: see model.attention; U units.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.chinese import SPACES
-from analysis.word_spans import By, Span, deal_out, in_common, segmenter_spans, space_spans
+from analysis.word_spans import By, Span, deal_out, in_common, is_bare, segmenter_spans, space_spans
 from model import AttentionTrace, HeadworkError, Tokens
 from model.tokens import visible
 
@@ -35,7 +36,7 @@ class Units:
     Attributes:
         labels: what axes show; not unique.
         kinds: "word" and "punctuation" are content; the others are special tokens, "start" being [CLS] and its like and
-            "separator" [SEP] and its like.
+            "separator" [SEP] and its like. Between words a bare ▁ (`word_spans.is_bare`) is "special" too.
         pieces: the indices of each unit's pieces among the N tokens.
         word_ids: index of the word in `Tokens.words`, or of the span that was given; None for special tokens and for
             text outside every span.
@@ -142,9 +143,9 @@ def piece_units(tokens: Tokens) -> Units:
 def word_units(tokens: Tokens, by: By | Sequence[Span] = "segmenter") -> Units:
     """The pieces dealt out to words, in the order of each word's first piece. Arguments as in `by_words`.
 
-    A piece goes to the span that holds most of its characters, the earlier one in a tie; a piece outside every span is
-    a unit of its own. So every piece is in exactly one unit. A Chinese word without a piece left is named in the label
-    of the unit that has its piece: 因为他.
+    A piece goes to the span that holds most of its characters, the earlier one in a tie; a piece outside every span or
+    without characters is a unit of its own. So every piece is in exactly one unit. A Chinese word without a piece left
+    is named in the label of the unit that has its piece: 因为他.
     """
     if isinstance(by, str) and by not in ("tokenizer", "spaces", "segmenter"):
         raise HeadworkError("Words come from the tokenizer, a segmenter or spaces, not from {by}.", by=by)
@@ -153,7 +154,11 @@ def word_units(tokens: Tokens, by: By | Sequence[Span] = "segmenter") -> Units:
     if by == "segmenter":
         found, parted_by = segmenter_spans(tokens)
         spans = found if parted_by else None
-    ids = tokens.word_ids if spans is None else deal_out(tokens, spans)
+    bare = [is_bare(tokens, piece) for piece in range(len(tokens))]
+    if spans is None:
+        ids = tuple(None if bare[piece] else word for piece, word in enumerate(tokens.word_ids))
+    else:
+        ids = deal_out(tokens, spans)
 
     members: dict[tuple[str, int], list[int]] = {}
     for piece, word in enumerate(ids):
@@ -169,7 +174,7 @@ def word_units(tokens: Tokens, by: By | Sequence[Span] = "segmenter") -> Units:
             labels.append(visible(tokens.text[slice(*shown[number])].strip() or tokens.labels[pieces[0]]))
     return Units(
         labels=tuple(labels),
-        kinds=tuple(_kind(tokens, pieces) for pieces in members.values()),
+        kinds=tuple("special" if bare[pieces[0]] else _kind(tokens, pieces) for pieces in members.values()),
         pieces=tuple(tuple(pieces) for pieces in members.values()),
         word_ids=tuple(number if what == "word" else None for what, number in members),
         level="words",

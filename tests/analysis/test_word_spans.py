@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from analysis.arrows import word_pieces
 from analysis.shared_pieces import (
     part_from_others,
     part_pronouns,
@@ -12,8 +13,8 @@ from analysis.shared_pieces import (
     shared_pieces,
     shared_pronouns,
 )
-from analysis.word_spans import segmenter_spans
-from analysis.words import by_words, word_units
+from analysis.word_spans import is_bare, segmenter_spans, space_spans
+from analysis.words import CONTENT, by_words, drop_special, word_units
 from model import HeadworkError, load
 from tests.analysis.chinese_pieces import LETTERS, encode, tokenizer
 from tests.analysis.made import random_maps, trace_of
@@ -22,7 +23,8 @@ TEXT = "小明把苹果递给了小红，因为她帮过他。"
 
 
 def labels(text, by="segmenter", tokens=None):
-    return " ".join(word_units(tokens or encode(text), by).labels[1:-1])
+    units = word_units(tokens or encode(text), by)
+    return " ".join(label for label, kind in zip(units.labels, units.kinds, strict=True) if kind in CONTENT)
 
 
 def test_the_persons_of_the_course_sentence_are_words():
@@ -41,19 +43,32 @@ def test_mixed_text_is_the_tokenizers_save_for_chinese():
     assert word_units(english) == word_units(english, "tokenizer")
 
 
-def test_the_mark_before_a_word_belongs_to_it():
+def test_the_mark_of_a_space_belongs_to_the_word_after_it():
     tokens = encode("小明 把 苹果 给了 小红")
     assert tokens.labels.count("▁") == 5
     assert labels("", tokens=tokens) == labels("", "spaces", tokens=tokens) == "小明 把 苹果 给了 小红"
     assert word_units(tokens).parted_by == word_units(tokens, "spaces").parted_by == ("spaces",)
-    assert "▁" not in word_units(tokens, [(0, 2), (3, 4), (5, 7)]).labels[:4]
+    assert [word_units(tokens, by).labels.count("▁") for by in ("segmenter", "spaces", "tokenizer")] == [1, 1, 1]
+    assert "▁" not in word_units(tokens, [(0, 2), (3, 4), (5, 7)]).labels[2:5]
+
+
+@pytest.mark.parametrize("by", ["segmenter", "tokenizer", "spaces"])
+def test_the_mark_before_a_text_is_no_part_of_its_first_word(by):
+    """It stands for no character. What a head leaves on it lies on no word, as in the scores (`word_pieces`)."""
+    tokens = encode("小明好")
+    assert tokens.pieces[:3] == ("<s>", "▁", "小") and tokens.spans[1] == (0, 0)
+    maps = random_maps(np.random.default_rng(0), (2, 2), np.ones((len(tokens), len(tokens)), bool))
+    words = by_words(trace_of(maps, tokens), by)
+    assert words.units.labels[:2] == ("<s>", "▁") and words.units.kinds[:2] == ("start", "special")
+    assert words.units.pieces[:3][1] == (1,) and words.units.word_ids[1] is None
+    assert "▁" not in drop_special(words).labels
 
 
 def test_a_word_without_a_piece_is_named_where_its_piece_is():
     tokens = encode("因为他帮过她。")
     assert "因为他" in tokens.labels
     units = word_units(tokens)
-    assert units.labels == ("<s>", "因为他", "帮过", "她", "。", "</s>")
+    assert units.labels == ("<s>", "▁", "因为他", "帮过", "她", "。", "</s>")
     spans, _by = segmenter_spans(tokens)
     assert [spans[word] for word in units.unit_of_word()] == [(0, 2), (3, 5), (5, 6), (6, 7)]  # 他 (2, 3) has no unit
 
@@ -70,7 +85,7 @@ def test_of_a_text_that_was_cut_only_what_is_left_makes_words():
     assert tokens.n_cut and len(tokens.text) == 7200
     units = word_units(tokens)
     assert sorted(piece for pieces in units.pieces for piece in pieces) == list(range(64))
-    assert set(units.labels) - {"<s>", "</s>"} <= {*labels(TEXT).split(), "递给", "递"}
+    assert set(units.labels) - {"<s>", "</s>"} <= {*labels(TEXT).split(), "递给", "递", "▁"}
     spans, _by = segmenter_spans(tokens)
     assert spans[-1][1] == max(end for _start, end in tokens.spans)
     assert all(shared.piece < 64 for shared in shared_pieces(tokens))
@@ -95,6 +110,15 @@ def test_any_text_by_any_words(text, data):
     words = by_words(trace_of(maps, tokens), by)
     assert sorted(piece for pieces in words.units.pieces for piece in pieces) == list(range(n_tokens))
     assert all(words.labels)
+    for piece in range(n_tokens):
+        (unit,) = (unit for unit, pieces in enumerate(words.units.pieces) if piece in pieces)
+        assert (words.units.kinds[unit] == "special" and not tokens.is_special[piece]) == is_bare(tokens, piece)
+        assert not is_bare(tokens, piece) or words.units.pieces[unit] == (piece,)
+    if by != "tokenizer":  # the scores' words are the same
+        spans = segmenter_spans(tokens)[0] if by == "segmenter" else space_spans(text)
+        own = word_units(tokens, spans).unit_of_word()
+        of_scores = word_pieces(tokens, spans)
+        assert all(of_scores[word] == words.units.pieces[unit] for word, unit in own.items())
     np.testing.assert_allclose(words.attention.sum(-1), 1, atol=1e-5)
     member = np.array([[i in pieces for i in range(n_tokens)] for pieces in words.units.pieces], dtype=float)
     np.testing.assert_allclose(
