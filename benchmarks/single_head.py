@@ -68,9 +68,9 @@ def _spare_heads(seeds: range) -> None:
         print(f"  seed {seed}: mean {means[-1]:.3f}; without the head that matters most {each}", flush=True)
     least = np.array(leasts)
     print(
-        f"  mean of {len(means)} seeds {statistics.mean(means):.3f}; the head that matters most leaves {least.mean():.3f} of "
-        f"a relation [{least.min():.3f}, {least.max():.3f}], at most half of it in {(least <= 0.5).sum()} of "
-        f"{least.size} relations",
+        f"  mean of {len(means)} seeds {statistics.mean(means):.3f}; the head that matters most leaves "
+        f"{least.mean():.3f} of a relation [{least.min():.3f}, {least.max():.3f}], at most half of it in "
+        f"{(least <= 0.5).sum()} of {least.size} relations",
         flush=True,
     )
 
