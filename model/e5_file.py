@@ -44,16 +44,26 @@ class E5File:
         pieces: of the Unigram tokenizer.
         scores: of the pieces, log probabilities (n,).
         tensors: by their names in the file; float32 in the shape that PyTorch has it, or blocks (rows, columns / 32).
-        normaliser: what each character becomes; characters that stay themselves are not in it.
         sha256: of the whole file.
     """
 
     config: TransformerConfig
     pieces: Pieces
     scores: NDArray[np.float32]
-    normaliser: dict[str, str]
     tensors: dict[str, NDArray[Any]]
     sha256: str
+    _normaliser: _Normaliser
+
+    @property
+    def normaliser(self) -> dict[str, str]:
+        """What each character becomes; those that stay themselves are not in it. Read when asked for, and each time.
+
+        The tokenizer does without it: NFKC and a few exceptions are the same, which the tests compare.
+
+        Raises:
+            HeadworkError: the table is damaged.
+        """
+        return self._normaliser.table()
 
 
 def read_e5_file(path: Path, *, expected_sha256: str | None = None) -> E5File:
@@ -83,8 +93,8 @@ def read_e5_file(path: Path, *, expected_sha256: str | None = None) -> E5File:
     cursor = _start(path, content)
     config = _config(cursor)
     pieces, scores = _vocabulary(cursor, config)
-    normaliser = _normaliser(cursor)
-    return E5File(config, pieces, scores, normaliser, _tensors(cursor, config), sha256)
+    normaliser = _Normaliser.passed(cursor)
+    return E5File(config, pieces, scores, _tensors(cursor, config), sha256, normaliser)
 
 
 def read_e5_config(path: Path) -> TransformerConfig:
@@ -190,21 +200,33 @@ def _vocabulary(cursor: _Cursor, config: TransformerConfig) -> tuple[Pieces, NDA
     return pieces, scores
 
 
-def _normaliser(cursor: _Cursor) -> dict[str, str]:
-    count, n_bytes = cursor.numbers("iI", "normaliser")
-    end = cursor.at + n_bytes
-    if not 0 <= count <= n_bytes // 5 or end > len(cursor.content):  # an entry has 5 bytes at least
-        cursor.broken(f"a normaliser of {count} entries doesn't fit into {n_bytes} bytes")
-    table: dict[str, str] = {}
-    for _ in range(count):
-        point, k = cursor.numbers("IB", "normaliser")
-        points = cursor.numbers(f"{k}I", "normaliser")
-        if max(point, *points, 0) > 0x10FFFF:
-            cursor.broken("the normaliser names a character that doesn't exist")
-        table[chr(point)] = "".join(map(chr, points))
-    if cursor.at != end or len(table) != count:
-        cursor.broken("the normaliser's entries don't fill its bytes")
-    return table
+@dataclass(frozen=True)
+class _Normaliser:
+    """The bytes of the normaliser: its place is checked when the file is read, its entries when they are asked for."""
+
+    path: Path
+    count: int
+    entries: bytes
+
+    @classmethod
+    def passed(cls, cursor: _Cursor) -> _Normaliser:
+        count, n_bytes = cursor.numbers("iI", "normaliser")
+        if not 0 <= count <= n_bytes // 5 or n_bytes > len(cursor.content) - cursor.at:  # an entry has 5 bytes at least
+            cursor.broken(f"a normaliser of {count} entries doesn't fit into {n_bytes} bytes")
+        return cls(cursor.path, count, cursor.array("u1", n_bytes, "normaliser").tobytes())
+
+    def table(self) -> dict[str, str]:
+        cursor = _Cursor(self.path, self.entries)
+        table: dict[str, str] = {}
+        for _ in range(self.count):
+            point, k = cursor.numbers("IB", "normaliser")
+            points = cursor.numbers(f"{k}I", "normaliser")
+            if max(point, *points, 0) > 0x10FFFF:
+                cursor.broken("the normaliser names a character that doesn't exist")
+            table[chr(point)] = "".join(map(chr, points))
+        if cursor.at != len(self.entries) or len(table) != self.count:
+            cursor.broken("the normaliser's entries don't fill its bytes")
+        return table
 
 
 def _tensors(cursor: _Cursor, config: TransformerConfig) -> dict[str, NDArray[Any]]:

@@ -218,10 +218,7 @@ def test_another_hash_is_refused_before_anything_is_read(write):
         (changed(TEXT + 20, "B", 0xFF), "no text in UTF-8"),
         (changed(NORMALISER_AT, "i", -1), "a normaliser of -1 entries"),
         (changed(NORMALISER_AT, "i", 2**31 - 1), "a normaliser of 2147483647 entries"),
-        (changed(NORMALISER_AT, "i", 3), "don't fill its bytes"),
         (changed(NORMALISER_AT + 4, "I", 2**32 - 1), "doesn't fit into 4294967295 bytes"),
-        (changed(NORMALISER_AT + 8, "I", 0x110000), "a character that doesn't exist"),
-        (changed(NORMALISER_AT + 12, "B", 255), "a character that doesn't exist"),
         (changed(DIRECTORY, "i", -1), "it has -1 tensors"),
         (changed(DIRECTORY, "i", 2**31 - 1), "it has 2147483647 tensors"),
         (changed(DIRECTORY + 4, "H", 65535), "the list of tensors|tensor .* more than"),
@@ -237,6 +234,20 @@ def test_another_hash_is_refused_before_anything_is_read(write):
 def test_what_does_not_fit_together_is_told(write, content, sentence):
     with pytest.raises(HeadworkError, match=sentence):
         read_e5_file(write(content))
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (changed(NORMALISER_AT, "i", 3), "don't fill its bytes"),
+        (changed(NORMALISER_AT + 8, "I", 0x110000), "a character that doesn't exist"),
+        (changed(NORMALISER_AT + 12, "B", 255), "the file ends within the normaliser"),
+    ],
+)
+def test_a_damaged_normaliser_is_told_where_it_is_asked_for(write, content, sentence):
+    file = read_e5_file(write(content))  # nothing that a model needs: it is read over
+    with pytest.raises(HeadworkError, match=sentence):
+        _ = file.normaliser
 
 
 def test_a_missing_and_an_overlapping_tensor_are_told(write):
