@@ -371,8 +371,8 @@ class Learning {
   }
 
   verdict(owners) {
-    const { text, relations, live } = this.data;
-    const suffix = !live && this.at === this.frames.length - 1 ? "_at_end" : "";
+    const { text, relations, networks } = this.data;
+    const suffix = this.step === networks[this.main].steps ? "_at_end" : "";
     const taken = owners.filter((heads) => heads.length);
     if (!taken.length) return text[`none${suffix}`];
     const left = relations.filter((_, r) => !owners[r].length);
