@@ -145,7 +145,7 @@ def _score_file(run: Run, file: str, seed: int, draws: int) -> GenderScore | Non
         names=(GUESS,),
         example=found.passage[common],
         group=pair[common],
-        second_half=np.zeros(int(common.sum()), dtype=bool),  # `_choose` makes its own divisions
+        second_half=np.zeros(int(common.sum()), dtype=bool),  # `choose` makes its own divisions
     )
     starts = np.searchsorted(run.choices.passage, np.arange(len(run.passages)))
     return GenderScore(

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import plotly.graph_objects as go
 import streamlit as st
 
 from analysis.held_out import head_name
@@ -72,14 +73,7 @@ def _relations(view: View) -> None:
         height=90 + 24 * len(tables),
         t=_,
     )
-    st.plotly_chart(
-        figure,
-        key="heads_labour_grid",
-        config=remarks.CHART,
-        on_select=lambda: _clicked(heads),
-        selection_mode="points",
-        alt=_("Relations are rows, heads are columns. Grey cells don't beat the guess."),
-    )
+    _draw(figure, heads, _("Relations are rows, heads are columns. Grey cells don't beat the guess."))
     said = _("Grey: no better than the guess.") + " " + _("Relations from 30 arcs on.")
     st.caption(f"{plain(origin(record))} · {unit(view)} {said}")
     st.markdown(plain(_busiest(tables, heads)))
@@ -119,18 +113,25 @@ def _nouns(view: View) -> None:
         height=90 + 24 * len(parts),
         t=_,
     )
+    _draw(
+        figure, heads, _("Pairs of nouns and sentences are rows, heads are columns. Grey cells don't beat the guess.")
+    )
+    st.caption(
+        plain(origin(view.record))
+        + " · "
+        + _("In per cent. Grey: half or less, which going by place gets. * rarer nouns, on which no head is chosen.")
+    )
+
+
+def _draw(figure: go.Figure, heads: list[tuple[int, int]], alt: str) -> None:
+    """The grid; a click on a cell chooses the head of its column."""
     st.plotly_chart(
         figure,
         key="heads_labour_grid",
         config=remarks.CHART,
         on_select=lambda: _clicked(heads),
         selection_mode="points",
-        alt=_("Pairs of nouns and sentences are rows, heads are columns. Grey cells don't beat the guess."),
-    )
-    st.caption(
-        plain(origin(view.record))
-        + " · "
-        + _("In per cent. Grey: half or less, which going by place gets. * rarer nouns, on which no head is chosen.")
+        alt=alt,
     )
 
 
