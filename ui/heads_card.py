@@ -208,7 +208,7 @@ def _measured_habits(view: View) -> list[str]:
         _("{start} of its weight rests on {first}, {separator} on {last}.").format(
             start=percent(metrics["start_mass"]),
             separator=percent(metrics["separator_mass"]),
-            **dict(zip(("first", "last"), found.get("special", ("[CLS]", "[SEP]")), strict=True)),
+            **dict(zip(("first", "last"), found["special"], strict=True)),
         ),
         _("Its heaviest weight is on the previous word in {previous} of the rows, on the next in {next}.").format(
             previous=percent(metrics["previous_is_top"]), next=percent(metrics["next_is_top"])
