@@ -70,7 +70,7 @@ NEIGHBOURS = Task(
     about="Each position must name four letters: the two to its left and the two to its right, each at its offset.",
     note="All four answers are wanted at every position, so one row of weights can't serve them all. That holds for "
     "attention alone and for this budget: a feed-forward network can read unequal weights apart. With more heads than "
-    "offsets, the spare ones copy.",
+    "offsets, spare ones copy in part.",
     n_tokens=N_NEIGHBOURS,
     vocabulary=LETTERS,
     answers=LETTERS,

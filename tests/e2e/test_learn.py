@@ -67,6 +67,13 @@ def test_opens_on_a_run_that_was_made_before_and_says_so(page: Page, school: str
     expect(page.locator(".learning")).to_have_attribute("data-step", "800")
     assert "4 heads: 100 % right; 1 head: 34 % right" in said(page)
     assert "Each relation has a head of its own." in said(page)
+    assert "of 5,376 answers; guessing gets 4 %" in said(page)
+    expect(page.locator(".learning .chart .said")).to_have_text("guessing 4 %")
+    page.get_by_role("button", name="right key").click()
+    hits = numbers(page)
+    assert [max(row) for row in hits] == [100] * 4 and all(row[0] < 100 for row in hits)
+    page.get_by_role("button", name="weight", exact=True).click()
+    assert all(max(row) <= 1 for row in numbers(page))
     expect(page.get_by_text("python -m model.training --task neighbours")).to_be_attached()
     for part in (".says", ".scrub", ".chart", "table", ".stage"):
         box = page.locator(f".learning {part}").bounding_box()
