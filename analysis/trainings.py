@@ -1,27 +1,12 @@
-"""What can be said about trainings: what a mask hides from them, and what was measured as tables."""
+"""What can be said about trainings: what was measured as tables, and by which run."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import pandas as pd
-import torch
 
-from model.tasks import NO_KEY
-from model.training import Settings, Training
-
-N_ASKED = 256  # sentences on which hidden keys are counted
-
-
-def hidden_shares(settings: Settings) -> tuple[float, ...]:
-    """For each relation the share of its keys that the mask hides from their queries; 1 = none can be seen."""
-    task = settings.rule
-    arcs = task.batch(torch.Generator().manual_seed(0), N_ASKED).arcs  # (B, N, R)
-    allowed = settings.allowed.allowed(task.n_tokens).expand(arcs.size(0), -1, -1)  # (B, N, N)
-    is_seen = allowed.gather(-1, arcs.clamp(min=0))  # (B, N, R)
-    leads = arcs != NO_KEY
-    hidden = (leads & ~is_seen).sum(dim=(0, 1)) / leads.sum(dim=(0, 1))  # (R,)
-    return tuple(float(share) for share in hidden)
+from model.training import Training
 
 
 def curves_table(trainings: Sequence[Training]) -> pd.DataFrame:

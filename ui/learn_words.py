@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from analysis.trainings import hidden_shares
 from model.tasks import Task
 from model.training import Settings
 from ui.languages import _, _n
@@ -85,7 +84,8 @@ def _origin(shown: Shown) -> str:
 
 def hidden(settings: Settings) -> list[str]:
     """What the mask keeps a network from learning."""
-    task, shares = settings.rule, hidden_shares(settings)
+    task = settings.rule
+    shares = task.hidden_shares(settings.allowed, settings.layers)
     said = []
     wholly = [name for name, share in zip(relation_names(task), shares, strict=True) if share == 1]
     if wholly:

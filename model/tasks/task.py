@@ -119,15 +119,23 @@ class Task:
         """
         if not self.hidden_is_chance:
             return None
+        hidden, counts = (numbers[list(self.asked)] for numbers in self._hidden(mask, layers))
+        best = 1 - hidden / counts * (1 - self.chance)
+        return float((best * counts).sum() / counts.sum()), tuple(best.tolist())
+
+    def hidden_shares(self, mask: Mask, layers: int = 1) -> tuple[float, ...]:
+        """For each relation the share of its keys to which no path of `layers` looks leads; 1 = none can be seen."""
+        hidden, counts = self._hidden(mask, layers)
+        return tuple((hidden / counts).tolist())
+
+    def _hidden(self, mask: Mask, layers: int) -> tuple[Tensor, Tensor]:
+        """Keys out of reach and keys in all, each (R,), in 4,096 sentences."""
         allowed = mask.allowed(self.n_tokens) | torch.eye(self.n_tokens, dtype=torch.bool)  # the residual stays
         reached = torch.linalg.matrix_power(allowed.double(), layers) > 0  # (N, N)
-        _, targets, arcs = self.batch(torch.Generator().manual_seed(0), 4096)
-        seen = reached[torch.arange(self.n_tokens)[:, None], arcs.clamp(min=0)]  # (B, N, R)
-        best = torch.where(seen, 1.0, self.chance)
-        asked = targets != NOTHING_ASKED
-        sums, counts = (best * asked).sum(dim=(0, 1)), asked.sum(dim=(0, 1))  # (R,)
-        by_relation = tuple(float(sums[number] / counts[number]) for number in self.asked)
-        return float(sums.sum() / counts.sum()), by_relation
+        arcs = self.batch(torch.Generator().manual_seed(0), 4096).arcs
+        leads = arcs != NO_KEY  # (B, N, R)
+        is_seen = reached[torch.arange(self.n_tokens)[:, None], arcs.clamp(min=0)]
+        return (leads & ~is_seen).sum(dim=(0, 1)).double(), leads.sum(dim=(0, 1)).double()
 
     @property
     def sample(self) -> str:

@@ -1,11 +1,11 @@
-"""What a mask hides from a training, and its tables: by hand, and against the training itself."""
+"""The tables of trainings: by hand, and against the training itself."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from analysis.export import csv_bytes, read_csv
-from analysis.trainings import curves_table, heads_table, hidden_shares, source
+from analysis.trainings import curves_table, heads_table, source
 from model.training import Settings, Training
 
 
@@ -15,15 +15,6 @@ def trainings():
     for training in made:
         training.step(20)
     return made
-
-
-def test_a_causal_mask_hides_what_lies_to_the_right_and_only_that():
-    assert hidden_shares(Settings("neighbours")) == (0, 0, 0, 0)
-    assert hidden_shares(Settings("neighbours", mask="causal")) == (0, 0, 1, 1)
-    assert hidden_shares(Settings("neighbours", mask="window:1")) == (1, 0, 0, 1)
-    left, twin = hidden_shares(Settings("twins", mask="causal"))
-    assert left == 0 and twin == 0.5  # of two twins one stands before the other
-    assert hidden_shares(Settings("induction", mask="causal")) == (0, 0)
 
 
 def test_curves_have_a_row_a_checkpoint_and_network(trainings):

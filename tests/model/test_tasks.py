@@ -194,6 +194,16 @@ def test_ceiling_by_hand():
     assert TASKS["agreement-en"].ceiling(Mask.causal()) is None  # what isn't seen can be guessed from the rest
 
 
+def test_what_a_mask_hides_by_hand():
+    neighbours = TASKS["neighbours"]
+    assert neighbours.hidden_shares(Mask.bidirectional()) == (0, 0, 0, 0)
+    assert neighbours.hidden_shares(Mask.causal()) == neighbours.hidden_shares(Mask.causal(), 4) == (0, 0, 1, 1)
+    assert neighbours.hidden_shares(Mask.window(1)) == (1, 0, 0, 1)
+    assert neighbours.hidden_shares(Mask.window(1), layers=2) == (0, 0, 0, 0)
+    assert TASKS["twins"].hidden_shares(Mask.causal()) == (0, 0.5)  # of two twins one stands before the other
+    assert TASKS["induction"].hidden_shares(Mask.causal(), 2) == (0, 0)
+
+
 def test_an_unknown_task_is_told_with_the_ones_there_are():
     with pytest.raises(HeadworkError, match=r"no task 'neighbors'.*neighbours, twins"):
         find_task(TASKS, "neighbors")
