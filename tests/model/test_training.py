@@ -1,5 +1,6 @@
 """Training: its numbers against brute force, its claims on real runs, and that a seed decides everything."""
 
+import copy
 import threading
 
 import numpy as np
@@ -85,6 +86,29 @@ def test_adamw_is_the_algorithm_of_the_paper():
         optimizer.step(0.01)
         for found, expected in zip(module.parameters(), numbers, strict=True):
             np.testing.assert_allclose(found.detach().numpy(), expected, atol=2e-6)
+
+
+def test_adamw_is_torchs_over_fifty_steps():
+    training = Training(Settings.of("neighbours", ffn=True))
+    ours, theirs = training.network, copy.deepcopy(training.network)
+    optimizer = AdamW(ours)
+    reference = torch.optim.AdamW(theirs.parameters(), weight_decay=0.01)
+    generator, asked = torch.Generator().manual_seed(1), list(training.task.asked)
+    start = [parameter.detach().clone() for parameter in theirs.parameters()]
+    for step in range(50):
+        rate = one_cycle(step, 50, 1e-2)
+        batch = training.task.batch(generator, 16)
+        reference.param_groups[0]["lr"] = rate
+        reference.zero_grad()
+        loss_of(theirs(batch.ids, training._mask)[0], batch.targets[..., asked]).backward()
+        optimizer.forget_gradients()
+        for found, expected in zip(ours.parameters(), theirs.parameters(), strict=True):
+            found.grad.copy_(expected.grad)  # the same for both: only the optimisers are compared
+        optimizer.step(rate)
+        reference.step()
+    for found, expected in zip(ours.parameters(), theirs.parameters(), strict=True):
+        torch.testing.assert_close(found, expected, atol=1e-6, rtol=0)
+    assert max(float((a.detach() - b).abs().max()) for a, b in zip(ours.parameters(), start, strict=True)) > 0.05
 
 
 def test_the_learning_rate_goes_up_for_a_tenth_and_then_down():
