@@ -10,10 +10,7 @@ import csv
 import io
 import json
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +21,7 @@ from analysis.chinese import JIEBA, SPACES
 from analysis.words import Units, UnitTrace
 from model import AttentionTrace, HeadworkError
 from model.arrays import write_npz
+from model.version import app_version
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,16 +35,6 @@ NOTES = {
 _FORMULA = re.compile(r"'*(\s*[=+\-@＝＋－＠]|[\t\r\n])")
 # What would start a new cell or line inside a header line; JSON reads these escapes back.
 _HEADER_ESCAPES = str.maketrans({c: f"\\u{ord(c):04x}" for c in ",;\u0085\u2028\u2029"})
-
-
-@cache
-def app_version() -> str:
-    """The version in pyproject.toml; "unknown" where the file is missing."""
-    try:
-        settings = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
-        return str(settings["project"]["version"])
-    except (OSError, tomllib.TOMLDecodeError, KeyError):
-        return "unknown"
 
 
 def provenance(trace: AttentionTrace, **view: object) -> dict[str, str]:

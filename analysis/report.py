@@ -17,6 +17,7 @@ from analysis.held_out import HeadIntervals, HeldOut, head_name
 from analysis.intervals import DRAWS, FEWEST_ARCS, FEWEST_SENTENCES, LEVEL, Interval
 from analysis.other_nouns import Chosen, Share
 from analysis.scoring import Run
+from model.version import app_version
 
 DIGITS = 4  # of a share: a hundredth of a percentage point
 
@@ -89,7 +90,7 @@ def as_text(result: dict[str, Any]) -> str:
 def provenance(run: Run, corpus: Corpus) -> dict[str, Any]:
     """What was run on what, and by which rules. Holds no date, so that the same run gives the same bytes."""
     return {
-        "program": "headwork 0.1.0",
+        "program": f"headwork {app_version()}",
         "model": {
             "id": run.model_id,
             "label": run.model_label,

@@ -4,10 +4,11 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from analysis.export import app_version, csv_bytes
+from analysis.export import csv_bytes
 from analysis.trainings import curves_table, heads_table, source
 from model import HeadworkError, learnt
 from model.training import Training
+from model.version import app_version
 from ui import controls
 from ui.languages import _, _n, explain, plain
 from ui.learn_runs import Shown

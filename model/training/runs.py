@@ -14,6 +14,7 @@ import torch
 
 from model.training.settings import Settings
 from model.training.training import N_TEST, Training
+from model.version import app_version
 
 DIGITS = 4
 
@@ -43,7 +44,7 @@ def report(settings: Settings, runs: Sequence[dict[str, Any]], n_asked_for: int)
         "runs": list(runs),
         "complete": len(runs) == n_asked_for,
         "provenance": {
-            "program": "headwork 0.1.0",
+            "program": f"headwork {app_version()}",
             "layers": settings.layers,
             "ffn": settings.ffn,
             "mask": settings.mask,
