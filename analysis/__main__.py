@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
 from collections.abc import Sequence
@@ -24,6 +23,7 @@ from analysis.resume import Store
 from analysis.scoring import WRITINGS, Run, score
 from model import HeadworkError, load
 from model.catalogue import DEFAULT_MODEL
+from model.files import write_whole
 from model.masks import parse_mask
 from model.settings import threads
 
@@ -86,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             run, corpus, seed=options.seed, dependencies=dependencies, coreference=coreference, gender=gender
         )
         try:
-            _write(options.json, as_text(result))
+            write_whole(options.json, as_text(result))
         except OSError as error:
             return _fail(f"{options.json} can't be written: {error.strerror or error}.", EXIT_OUTPUT)
         if store is not None:
@@ -270,12 +270,6 @@ def _print_problems(corpus: Corpus) -> None:
         print(f"skipped: {problem}", file=sys.stderr)
     if len(corpus.problems) > SHOWN_PROBLEMS:
         print(f"skipped: {len(corpus.problems) - SHOWN_PROBLEMS} more (all are in the JSON)", file=sys.stderr)
-
-
-def _write(path: Path, text: str) -> None:
-    beside = path.with_name(path.name + ".part")
-    beside.write_text(text, encoding="utf-8")
-    os.replace(beside, path)
 
 
 def _fail(message: object, code: int) -> int:

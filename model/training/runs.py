@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import platform
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from model.files import write_whole
 from model.training.settings import Settings
 from model.training.training import N_TEST, Training
 from model.version import app_version
@@ -84,9 +84,4 @@ def write(path: Path, result: dict[str, Any]) -> None:
             text = "[\n" + ",\n".join(json.dumps(run, ensure_ascii=False) for run in value) + "\n]"
         parts.append(f"{json.dumps(key)}: {text}")
     text = "{\n" + ",\n".join(parts) + "\n}\n"
-    if path.is_symlink() or (path.exists() and not path.is_file()):  # such as /dev/stdout: nothing may take its place
-        path.write_text(text, encoding="utf-8")
-        return
-    beside = path.with_name(path.name + ".part")
-    beside.write_text(text, encoding="utf-8")
-    os.replace(beside, path)
+    write_whole(path, text)
