@@ -69,22 +69,6 @@ def defaults(task: Task) -> dict[str, str]:
     }
 
 
-def show(of: Settings) -> None:
-    """Lets the controls say these settings, before they are drawn."""
-    values = {
-        "task": of.task,
-        "heads": str(of.heads),
-        "layers": str(of.layers),
-        "ffn": of.ffn,
-        "looks": of.mask,
-        "steps": of.steps,
-        "rate": f"{of.learning_rate:g}",
-        "seed": of.seed,
-    }
-    for name, value in values.items():
-        st.session_state[f"learn_{name}"] = value
-
-
 def _take_task() -> None:
     """Another task opens with its own sizes, mask and budget; the seed stays."""
     first = defaults(TASKS[st.session_state["learn_task"]])
