@@ -86,8 +86,8 @@ def test_a_run_is_stopped_and_another_one_is_finished(page: Page, server: str):
     opened(page, server, "?view=corpus")
     choose(page, "heads_upload_source", "Headwork's English")
     page.get_by_role("button", name="Score MiniLM-L6").click()
-    stop = page.get_by_role("button", name="Stop", exact=True)
-    stop.click(timeout=20_000)
+    stop = page.get_by_test_id("stMain").get_by_role("button", name="Stop", exact=True)  # Streamlit has its own above
+    stop.click(timeout=60_000)
     settled(page)
     expect(page.get_by_text("Scored in this session")).to_have_count(0)
     assert link(page).get("corpus", "ud") == "ud"
