@@ -105,7 +105,7 @@ def says(
             "relation": relation,
             "heads": _names(np.argwhere(is_needed)) or _names(taken[number]),
             "rest": ", ".join(percent(value) for value in left[is_needed]),
-            "worst": _names([np.unravel_index(left.argmin(), left.shape)]),
+            "worst": _names(np.argwhere(left == left.min())[:1]),
             "least": percent(left.min()),
             "whole": percent(whole),
             "chance": percent(chance),
