@@ -27,12 +27,12 @@ class TaskTokenizer:
         found = list(re.finditer(r"\S+", text))
         if not found:
             raise no_text()
-        unknown = [word for match in found if (word := match.group()) not in self._ids]
+        unknown = list(dict.fromkeys(word for match in found if (word := match.group()) not in self._ids))
         if unknown:
             raise HeadworkError(
                 "This model was trained on one task and knows only its words, not {words}. A sentence of the task: "
                 "{sample}",
-                words=", ".join(visible(word) for word in dict.fromkeys(unknown[:_NAMED])),
+                words=", ".join(visible(word) for word in unknown[:_NAMED]),
                 sample=self.sample,
             )
         pieces = [

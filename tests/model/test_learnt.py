@@ -193,6 +193,8 @@ def test_unknown_words_are_named_with_a_sentence_to_try():
         model.trace("The actor sleeps . <b>x</b> again The")
     assert "not The, sleeps, <b>x</b>." in str(told.value)
     assert str(told.value).endswith(TASKS["agreement-en"].sample)
+    with pytest.raises(HeadworkError, match=r"not X, Y, Z\. A sentence"):
+        model.trace("X Y X Z V W")
     assert model.trace(told.value.values["sample"]).n_tokens == 12  # what it proposes works
 
 

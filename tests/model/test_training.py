@@ -241,6 +241,15 @@ def test_trainings_in_threads_do_not_disturb_each_other():
     assert same(in_a_page, trained(steps=30, seed=9))
 
 
+def test_what_is_measured_on_is_never_trained_on():
+    training = Training(Settings.of("neighbours"))
+    trained_on = training.task.batch(training._generator, 1024).ids
+    measured = [training._held_out.ids, training._test.ids]
+    for found, others in ((measured[0], measured[1:]), (trained_on, measured)):
+        rows = {tuple(row) for row in found.tolist()}
+        assert not any(tuple(row) in rows for other in others for row in other.tolist())
+
+
 def test_a_finished_run_makes_no_more_steps():
     training = trained(steps=5)
     training.step()
