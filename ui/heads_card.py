@@ -10,9 +10,10 @@ from analysis.intervals import FEWEST_ARCS
 from analysis.records import GENDER, Record, Table, habits
 from ui import heads_data, heads_gender, remarks
 from ui.heads_choices import View
-from ui.heads_words import bounds, corpus_name, guess, head_claim, origin, percent, points, short_name, task_name
+from ui.heads_words import bounds, corpus_name, guess, head_claim, origin, points, short_name, task_name
 from ui.languages import _, plain
 from viz.heads_figures import Bar, head_bars
+from viz.look import percent
 
 MOST_BARS = 10
 MOST_ELSEWHERE = 4

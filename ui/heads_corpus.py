@@ -125,7 +125,7 @@ def _score(model_id: str, name: str, corpus: Corpus) -> None:
         "corpus": name,
         "date": datetime.date.today().isoformat(),
         "source": name,
-        "is_chinese": is_chinese("\n".join(each.text for each in (*corpus.sentences, *corpus.passages))),
+        "is_chinese": is_chinese("\n".join([s.text for s in corpus.sentences] + [p.text for p in corpus.passages])),
     }
     record = as_record(run, corpus, about)
     if not (record["dependencies"] or record["coreference"] or "gender" in record):

@@ -8,8 +8,9 @@ from analysis.held_out import head_name
 from analysis.records import Record, Table
 from ui import heads_data
 from ui.heads_choices import View
-from ui.heads_words import MOST_HEADS, bounds, percent
+from ui.heads_words import MOST_HEADS, bounds
 from ui.languages import _, _n, plain
+from viz.look import percent
 
 MOST_FAILURES = 4
 FAILS_BELOW = 0.9

@@ -12,9 +12,10 @@ from analysis.records import CONTROLS, GENDER, Record, Table, best_heads, parse_
 from ui import heads_data, heads_gender, remarks
 from ui.heads_choices import View, choose_head, segments
 from ui.heads_main import unit
-from ui.heads_words import VARIANTS, bounds, chosen_heads, guess, head_claim, origin, percent, points, short_name
+from ui.heads_words import VARIANTS, bounds, chosen_heads, guess, head_claim, origin, points, short_name
 from ui.languages import _, plain
 from viz.heads_figures import score_grid
+from viz.look import percent
 
 MOST_ROWS = 24
 MOST_HEADS = 8  # columns that fit on a phone

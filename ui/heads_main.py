@@ -17,12 +17,12 @@ from ui.heads_words import (
     head_claim,
     held_out_claim,
     origin,
-    percent,
     points,
     task_name,
 )
 from ui.languages import _, plain
 from viz.heads_figures import score_grid
+from viz.look import percent
 
 LISTED = 5
 STYLE = """<style>

@@ -155,7 +155,7 @@ def test_a_tensor_of_another_shape_is_named_with_both_shapes(folder):
         ({"hidden_act": ["gelu"]}, "activation"),
         ({"num_attention_heads": 5}, "24 can't be split over 5 heads"),
         ({"hidden_size": ...}, "no entry hidden_size"),
-        ({"hidden_size": "wide"}, "d_model is wide"),
+        ({"hidden_size": "wide"}, "d_model is 'wide'"),
         ({"hidden_size": None}, "d_model is None"),
         ({"num_hidden_layers": 0}, "num_layers is 0"),
         ({"vocab_size": -4}, "vocab_size is -4"),

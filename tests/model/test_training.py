@@ -273,7 +273,7 @@ def test_a_finished_run_makes_no_more_steps():
         ({"seed": 1.5}, "seed is 1.5"),
         ({"learning_rate": float("nan")}, "learning rate is nan"),
         ({"learning_rate": 0.0}, "learning rate is 0.0"),
-        ({"learning_rate": "fast"}, "learning rate is fast"),
+        ({"learning_rate": "fast"}, "learning rate is 'fast'"),
         ({"mask": "sideways"}, "no mask"),
         ({"mask": "padding:16"}, "never padded"),
         ({"mask": "matrix:2:f"}, "drawn for 2 tokens"),

@@ -131,7 +131,15 @@ def test_stopped_by_hand_leaves_whole_json(tmp_path):
     out = tmp_path / "out.json"
     command = [sys.executable, "-m", "model.training", "--steps", "40", "--seeds", "1000", "--json", str(out)]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # Whatever a shell in the background hands on: it has its children ignore Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     try:
         deadline = time.monotonic() + 90
         while not out.exists() and time.monotonic() < deadline:

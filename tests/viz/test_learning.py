@@ -94,7 +94,9 @@ def test_the_usual_run_is_small_enough_to_be_sent_twice_a_second():
 
 def test_the_view_names_the_parts_and_says_what_lies_where(trained):
     of = network(trained)
-    lesson = Lesson(trained.words, ["−2", "−1", "+1", "+2"], trained.example.arcs[0].numpy(), allowed(trained), 5376, 1 / 26)
+    lesson = Lesson(
+        trained.words, ["−2", "−1", "+1", "+2"], trained.example.arcs[0].numpy(), allowed(trained), 5376, 1 / 26
+    )
     view = learning_view([of, of], lesson, parts=[["a"], ["b", "c"]], name="run", live=True)
     assert [each["parts"] for each in view["networks"]] == [["a"], ["b", "c"]]
     assert view["networks"][0]["shape"] == [2, 2] and view["live"] and view["labels"] == list(trained.words)
@@ -115,7 +117,15 @@ def test_a_head_owns_a_relation_from_half_of_its_weight_on_and_the_first_has_mos
 
 @pytest.mark.parametrize(
     ("share", "said"),
-    [(1.0, "100 %"), (0.9999, "99 %"), (0.995, "99 %"), (0.986, "99 %"), (0.984, "98 %"), (0.338, "34 %"), (0.0, "0 %")],
+    [
+        (1.0, "100 %"),
+        (0.9999, "99 %"),
+        (0.995, "99 %"),
+        (0.986, "99 %"),
+        (0.984, "98 %"),
+        (0.338, "34 %"),
+        (0.0, "0 %"),
+    ],
 )
 def test_a_hundred_per_cent_is_said_only_where_nothing_is_missing(share, said):
     assert percent(share) == percent(np.float32(share)) == said
