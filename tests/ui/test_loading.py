@@ -204,7 +204,8 @@ def test_models_trained_here_dont_drive_out_the_others(settings):
     ids = [learnt.remember(learnt.to_bytes(Training(Settings("neighbours", steps=1, seed=seed)))) for seed in range(4)]
     opened = [loading.load_model(model_id) for model_id in ids]
     assert loading.load_model("toy") is large and loading.load_model(ids[0]) is opened[0]
-    assert gc.get_freeze_count() == frozen, "no collection for a model of some kilobytes"
+    # What dies meanwhile leaves the count; a load that collects and freezes would raise it by thousands.
+    assert gc.get_freeze_count() <= frozen, "no collection for a model of some kilobytes"
 
 
 def test_a_folder_that_was_written_again_is_read_again(settings, tmp_path):
