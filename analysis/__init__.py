@@ -6,14 +6,14 @@ metrics_table(units)                        # a pandas table, one row for each h
 read(trace, norms=value_norms(model, trace.text, trace.mask))
 """
 
-from analysis.compare import Comparison, all_row_distances, compare, total_variation
-from analysis.export import csv_bytes, csv_text, npz_bytes, provenance, read_csv, tidy
-from analysis.habits import NO_HABIT, RULES, Habit, find_habits, metrics_table
-from analysis.metrics import METRICS, head_metrics, metric_range, row_metrics
-from analysis.readings import READINGS, Reading, read, special_share, value_norms, without_special
-from analysis.rollout import rollout
-from analysis.similarity import Similarity, head_similarity
-from analysis.words import Units, UnitTrace, aggregate, by_pieces, by_words, piece_units, word_units
+from analysis.maps.comparison import Comparison, all_row_distances, compare, total_variation
+from analysis.maps.export import csv_bytes, csv_text, npz_bytes, provenance, read_csv, tidy
+from analysis.maps.metrics import METRICS, head_metrics, metric_range, row_metrics
+from analysis.maps.patterns import NO_HABIT, RULES, Habit, find_habits, metrics_table
+from analysis.maps.readings import READINGS, Reading, read, special_share, value_norms, without_special
+from analysis.maps.rollout import rollout
+from analysis.maps.similarity import Similarity, head_similarity
+from analysis.words.units import Units, UnitTrace, aggregate, by_pieces, by_words, piece_units, word_units
 
 __all__ = [
     "METRICS",

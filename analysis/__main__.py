@@ -10,17 +10,17 @@ from pathlib import Path
 
 import torch
 
-from analysis.controls import CONTROLS
-from analysis.coreference import CoreferenceScore, left_out, score_coreference
-from analysis.corpus import Corpus, read_corpus
-from analysis.dependencies import DependencyScores, score_dependencies
-from analysis.gender import GenderScore, score_gender
-from analysis.held_out import HeldOut, head_name
-from analysis.intervals import FEWEST_ARCS, Interval
-from analysis.other_nouns import Share
-from analysis.report import as_text, report
-from analysis.resume import Store
-from analysis.scoring import WRITINGS, Run, score
+from analysis.evidence.controls import CONTROLS
+from analysis.evidence.coreference import CoreferenceScore, left_out, score_coreference
+from analysis.evidence.corpora.corpus import Corpus, read_corpus
+from analysis.evidence.dependencies import DependencyScores, score_dependencies
+from analysis.evidence.gender import GenderScore, score_gender
+from analysis.evidence.held_out import HeldOut, head_name
+from analysis.evidence.intervals import FEWEST_ARCS, Interval
+from analysis.evidence.noun_pairs import Share
+from analysis.evidence.report import as_text, report
+from analysis.evidence.resume import Store
+from analysis.evidence.scoring import WRITINGS, Run, score
 from model import HeadworkError, load
 from model.catalogue import DEFAULT_MODEL
 from model.files import write_whole
@@ -33,7 +33,7 @@ SHOWN_PROBLEMS = 20
 
 _EPILOG = """\
 files    CoNLL-U (.conllu), or JSON lines with words, heads and deprels, or with words, pronoun, candidates, antecedents
-         (the fields are described in analysis/json_lines.py); a broken line is reported and the rest is scored
+         (fields: analysis/evidence/corpora/json_lines.py); a broken line is reported and the rest is scored
 stopped  with --json, finished batches are kept beside OUT until OUT is written: the same command goes on there
 exit     0 done; 2 a file, the mask or an option is wrong; 3 the model can't be loaded; 4 a file can't be written;
          130 stopped by hand

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from statistics import median
 
-from analysis import chinese
+from analysis.words import chinese
 from benchmarks.measure import describe_machine, markdown_table
 
 SEGMENTERS = {"rjieba": "rjieba.cut", "jieba": "jieba.lcut"}

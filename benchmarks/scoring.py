@@ -19,11 +19,11 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from analysis.arrows import Batch
-from analysis.batches import Runner, batches
-from analysis.corpus import Corpus, read_content, read_corpus
-from analysis.report import report
-from analysis.scoring import prepare, score, writings_of
+from analysis.evidence.arrows import Batch
+from analysis.evidence.batches import Runner, batches
+from analysis.evidence.corpora.corpus import Corpus, read_content, read_corpus
+from analysis.evidence.report import report
+from analysis.evidence.scoring import prepare, score, writings_of
 from benchmarks.measure import clock_for, describe_machine, interleave, markdown_table, ratios
 from model import load
 from model.masks import Mask

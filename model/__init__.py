@@ -11,7 +11,7 @@ from model.catalogue import load
 from model.errors import HeadworkError, NotDownloaded
 from model.masks import Mask, parse_mask
 from model.positions import sinusoidal_positions
-from model.tokens import Tokens
+from model.tokenizers.tokens import Tokens
 from model.tracing import AttentionModel, AttentionTrace
 from model.transformer import Transformer, TransformerConfig, TransformerOutput
 

@@ -16,15 +16,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from model import hub, learnt
 from model.attention import check_heads
-from model.checkpoints import config_from, load_folder, read_config, transformer_folder
-from model.e5 import E5_HUB, e5_absent, e5_path, load_e5
 from model.errors import HeadworkError, NotDownloaded
-from model.fast_tokens import load_tokenizer
-from model.toy_tokens import ToyTokenizer
+from model.tokenizers.tokenizer_json import load_tokenizer
+from model.tokenizers.toy import ToyTokenizer
 from model.tracing import AttentionModel
 from model.transformer import Transformer, TransformerConfig
+from model.weights import hub
+from model.weights import trained as learnt
+from model.weights.checkpoints import config_from, load_folder, read_config, transformer_folder
+from model.weights.e5 import E5_HUB, e5_absent, e5_path, load_e5
 
 DEFAULT_MODEL = "minilm"
 E5 = "e5-small-4bit"

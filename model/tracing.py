@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from model.errors import HeadworkError
 from model.masks import Mask, parse_mask
 from model.packed import pack
-from model.tokens import Tokenizer, Tokens
+from model.tokenizers.tokens import Tokenizer, Tokens
 from model.transformer import Record, Transformer, TransformerConfig, TransformerOutput
 
 if TYPE_CHECKING:

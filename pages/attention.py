@@ -1,12 +1,13 @@
 """What does each head look at? The sentence, one head's map, and all heads of all layers at once."""
 
-from ui import controls, explorer, loading, remarks
-from ui.shell import require_router
+from ui.attention import page
+from ui.frame import controls, loading, remarks
+from ui.frame.shell import require_router
 
 require_router()
 
-explorer.title()
+page.title()
 trace = loading.trace(controls.sentence(), controls.model(), controls.mask())
 remarks.cut(trace)
 remarks.cautions(trace)
-explorer.explore(loading.Again(trace, controls.sentence()))
+page.explore(loading.Again(trace, controls.sentence()))

@@ -2,16 +2,16 @@
 
 import streamlit as st
 
-from ui import cost_controls, cost_tabs
-from ui.languages import _
-from ui.shell import require_router
-from ui.tabs import open_tab
+from ui.cost import controls, tabs
+from ui.frame.languages import _
+from ui.frame.shell import require_router
+from ui.frame.tabs import open_tab
 
 require_router()
 
 st.title(_("What does it weigh, and what does it cost?"))
-config, pooler = cost_controls.config()
-ledger = cost_tabs.headline(config, pooler)
+config, pooler = controls.config()
+ledger = tabs.headline(config, pooler)
 opened, place = open_tab(
     {
         "parameters": "Parameters",
@@ -23,10 +23,10 @@ opened, place = open_tab(
 )
 with place:
     if opened == "parameters":
-        cost_tabs.parameters(ledger, config)
+        tabs.parameters(ledger, config)
     elif opened == "heads":
-        cost_tabs.heads(config)
+        tabs.heads(config)
     elif opened == "growth":
-        cost_tabs.growth(config)
+        tabs.growth(config)
     else:
-        cost_tabs.paper()
+        tabs.paper()

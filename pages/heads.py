@@ -1,8 +1,9 @@
 """Which heads do syntax, which coreference, compared with what, and how sure are we?"""
 
-from ui import controls, heads_page
-from ui.shell import require_router
+from ui.frame import controls
+from ui.frame.shell import require_router
+from ui.heads import page
 
 require_router()
 
-heads_page.show(controls.model(), controls.sentence(), controls.mask())
+page.show(controls.model(), controls.sentence(), controls.mask())

@@ -2,15 +2,15 @@
 
 import streamlit as st
 
-from ui import inside_attention, inside_controls, inside_tabs
-from ui.languages import _
-from ui.shell import require_router
-from ui.tabs import open_tab
+from ui.frame.languages import _
+from ui.frame.shell import require_router
+from ui.frame.tabs import open_tab
+from ui.inside import attention, controls, tabs
 
 require_router()
 
 st.title(_("Where does the map come from?"))
-record = inside_controls.record()
+record = controls.record()
 opened, place = open_tab(
     {
         "steps": "Attention, step by step",
@@ -22,10 +22,10 @@ opened, place = open_tab(
 )
 with place:
     if opened == "steps":
-        inside_attention.steps(record)
+        attention.steps(record)
     elif opened == "cell":
-        inside_attention.cell(record)
+        attention.cell(record)
     elif opened == "block":
-        inside_tabs.block(record)
+        tabs.block(record)
     else:
-        inside_tabs.layers(record)
+        tabs.layers(record)

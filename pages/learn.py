@@ -1,9 +1,9 @@
 """Do heads split the work by themselves? Train it here: one head against several, on the same data."""
 
-from ui import learn_page
-from ui.shell import require_router
+from ui.frame.shell import require_router
+from ui.learn import page
 
 require_router()
 
-learn_page.title()
-learn_page.show()
+page.title()
+page.show()

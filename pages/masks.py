@@ -2,41 +2,30 @@
 
 import streamlit as st
 
-from ui import (
-    controls,
-    loading,
-    mask_choice,
-    mask_future,
-    mask_gallery,
-    mask_padding,
-    mask_picture,
-    mask_steps,
-    remarks,
-)
-from ui.languages import _
-from ui.shell import require_router
-from ui.tabs import open_tab
+from ui.frame import controls, loading, remarks
+from ui.frame.languages import _
+from ui.frame.shell import require_router
+from ui.frame.tabs import open_tab
+from ui.masks import choice, future, gallery, padding, picture, steps
 
 require_router()
 
 with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="mask-title"):
     st.title(_("What does a mask change?"), width="content")
     with st.container(horizontal=True, width="content", vertical_alignment="center"):
-        shown = mask_picture.view()
+        shown = picture.view()
         with st.popover(_("How to read this")):
-            mask_picture.how_to_read()
+            picture.how_to_read()
 first = loading.trace(controls.sentence(), controls.model(), controls.mask())
 with st.container(horizontal=True, vertical_alignment="center", key="mask-choice"):
-    second = loading.trace(controls.sentence(), first.model_id, mask_choice.second_mask(first))
+    second = loading.trace(controls.sentence(), first.model_id, choice.second_mask(first))
     st.markdown(_("on the same sentence and weights"), width="content")
 with st.container(horizontal=True, vertical_alignment="bottom", key="mask-head"):
     layer, head = controls.layer_head(first)
 remarks.cut(first)
-mask_picture.honest(first, second)
-{"one": mask_picture.one_head, "all": mask_picture.all_heads, "split": mask_picture.split}[shown](
-    first, second, layer, head
-)
-mask_picture.blocks(first)
+picture.honest(first, second)
+{"one": picture.one_head, "all": picture.all_heads, "split": picture.split}[shown](first, second, layer, head)
+picture.blocks(first)
 
 opened, place = open_tab(
     {
@@ -49,11 +38,11 @@ opened, place = open_tab(
 )
 with place:
     if opened == "steps":
-        mask_steps.steps(first if second.allowed.all() else second, layer, head)
+        steps.steps(first if second.allowed.all() else second, layer, head)
     elif opened == "future":
-        mask_future.leak_test(first, second)
-        mask_future.reveal(first, layer, head)
+        future.leak_test(first, second)
+        future.reveal(first, layer, head)
     elif opened == "padding":
-        mask_padding.padding(first, layer, head)
+        padding.padding(first, layer, head)
     else:
-        mask_gallery.who_may_look(second)
+        gallery.who_may_look(second)

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from analysis.agreement import Answers
-from viz.arc_figure import GOLD, HIT
-from viz.look import ACCENT, TEXT, Translate, layout, untranslated
+from analysis.evidence.agreement import Answers
+from viz.dependency_arcs import GOLD, HIT
+from viz.theme import ACCENT, TEXT, Translate, layout, untranslated
 
 ROW = 44  # pixels of a question: two bars
 HEADER, GROUP = 34, 26  # pixels of the heads' names, and of a sentence's name

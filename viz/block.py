@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import plotly.graph_objects as go
 
-from viz.look import ACCENT, TEXT, Translate, layout, tick_text, untranslated
-from viz.step_figures import head_colour
+from viz.steps import head_colour
+from viz.theme import ACCENT, TEXT, Translate, layout, tick_text, untranslated
 
 Floats = npt.NDArray[np.floating]
 BLUE, GREY, PURPLE = "#3E7EB6", "#8A9096", "#7B5AA6"  # at least 3 : 1 on the light and on the dark ground

@@ -5,8 +5,8 @@ import plotly.graph_objects as go
 
 from analysis import Comparison
 from viz.heatmaps import SECOND_AXES, _add_masked, _token_axes
-from viz.look import TEXT, Translate, hover, layout, tick_text, untranslated
 from viz.style import DIFFERENCE_SCALE
+from viz.theme import TEXT, Translate, hover, layout, tick_text, untranslated
 
 BAR_COLOUR = "rgba(128, 128, 128, 0.75)"
 BARS_FROM = 0.83  # of the width

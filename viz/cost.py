@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from analysis.cost import MAP_LIMIT, TABLE_3, Flops, Ledger, map_bytes
-from analysis.timing import Timing
-from viz.block_figures import BLUE, FONT, GREY, PURPLE
-from viz.look import ACCENT, TEXT, Translate, layout, untranslated
+from analysis.blocks.cost import MAP_LIMIT, TABLE_3, Flops, Ledger, map_bytes
+from analysis.blocks.timing import Timing
+from viz.block import BLUE, FONT, GREY, PURPLE
+from viz.theme import ACCENT, TEXT, Translate, layout, untranslated
 
 GROUPS = {
     "tokens": "embeddings",

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import plotly.graph_objects as go
 
-from viz.look import ACCENT, TEXT, Translate, layout, untranslated
+from viz.theme import ACCENT, TEXT, Translate, layout, untranslated
 
 GOLD = "#7A869A"  # arcs: neutral, 3.5 : 1 on both backgrounds
 HIT = "#1F8A70"  # 4.1 : 1 on light, 4.2 : 1 on dark

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from plotly.colors import sample_colorscale, unlabel_rgb
 
-from viz.look import COLORSCALE
+from viz.theme import COLORSCALE
 
 Curve = Literal["linear", "sqrt", "log"]
 

@@ -15,8 +15,9 @@ import numpy.typing as npt
 import plotly.graph_objects as go
 from plotly.colors import get_colorscale
 
-from viz.blocks import coarsen
-from viz.look import (
+from viz.pooling import coarsen
+from viz.style import PLAIN, Style
+from viz.theme import (
     ACCENT,
     HOLE,
     MASKED_FILL,
@@ -30,7 +31,6 @@ from viz.look import (
     tick_text,
     untranslated,
 )
-from viz.style import PLAIN, Style
 
 TICK_PIXELS = 11  # of a map's height for each tick label; with less they overlap
 WIDE_TICK_PIXELS = 13  # Chinese characters fill their line

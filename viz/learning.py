@@ -12,8 +12,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from viz.look import ACCENT, COLORSCALE, Translate, untranslated
-from viz.wire import colours, curve, digest, encode, message
+from viz.encoding import colours, curve, digest, encode, message
+from viz.theme import ACCENT, COLORSCALE, Translate, untranslated
 
 OWN = 0.5  # a head that gives a relation's key at least half of its weight is said to have taken the relation
 PART = 16  # checkpoints in a message

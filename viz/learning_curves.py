@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import plotly.graph_objects as go
 
-from viz.block_figures import GREY
-from viz.look import ACCENT, COLORSCALE, TEXT, Translate, layout, percent, untranslated
-from viz.step_figures import head_colour
+from viz.block import GREY
+from viz.steps import head_colour
+from viz.theme import ACCENT, COLORSCALE, TEXT, Translate, layout, percent, untranslated
 
 DASHES = ("solid", "dash", "dot", "dashdot")
 SYMBOLS = ("circle", "diamond", "square", "cross")

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from viz.blocks import coarsen
 from viz.heatmaps import layer_grid
-from viz.look import (
+from viz.masks import DIFFERENCES, FRAME, LABEL, MAP_HEIGHT, SEEN, Floats, heading
+from viz.pooling import coarsen
+from viz.theme import (
     ACCENT,
     COLORSCALE,
     HOLE,
@@ -22,7 +23,6 @@ from viz.look import (
     tick_text,
     untranslated,
 )
-from viz.mask_figures import DIFFERENCES, FRAME, LABEL, MAP_HEIGHT, SEEN, Floats, heading
 
 
 def entitle(figure: go.Figure, title: str) -> go.Figure:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from analysis.masking import Bools, Ints, cone
-from viz.blocks import in_blocks
+from analysis.maps.masking import Bools, Ints, cone
 from viz.heatmaps import head_heatmap
-from viz.look import ACCENT, HOLE, MASKED_FILL, TEXT, Translate, hover, key_angle, layout, tick_text, untranslated
-from viz.mask_figures import MAP_HEIGHT, SEEN, compact, heading
+from viz.masks import MAP_HEIGHT, SEEN, compact, heading
+from viz.pooling import in_blocks
+from viz.theme import ACCENT, HOLE, MASKED_FILL, TEXT, Translate, hover, key_angle, layout, tick_text, untranslated
 
 MOST_CELLS = 64  # a side: more are smaller than two pixels in the gallery
 MOST_DRAWN = 20  # tokens; with more, lines can't be told apart

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import plotly.graph_objects as go
 
-from viz.blocks import block_size, in_blocks
 from viz.heatmaps import SECOND_AXES, head_heatmap
-from viz.look import ACCENT, HOLE, TEXT, Translate, hover, tick_text, untranslated
+from viz.pooling import block_size, in_blocks
+from viz.theme import ACCENT, HOLE, TEXT, Translate, hover, tick_text, untranslated
 
 Floats = npt.NDArray[np.floating]
 Bools = npt.NDArray[np.bool_]

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from viz.look import ACCENT, COLORSCALE, Translate, untranslated
-from viz.wire import Curve, coarsen, colours, curve, encode, message
+from viz.encoding import Curve, coarsen, colours, curve, encode, message
+from viz.theme import ACCENT, COLORSCALE, Translate, untranslated
 
 MAX_CELLS = 64  # of a thumbnail, along one side
 MAX_BYTES = 450_000  # the budget is 500 KB for 144 heads; the rest of the data takes a few

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from viz.look import shortened
+from viz.theme import shortened
 
 MOST_CELLS = 128  # a side of a map that is a third of a page wide: with more, a cell is smaller than two pixels
 NAME = 7  # columns of each of the two tokens that name a block

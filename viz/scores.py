@@ -14,8 +14,8 @@ import numpy.typing as npt
 import plotly.graph_objects as go
 from plotly.colors import sample_colorscale
 
-from viz.look import ACCENT, HOLE, MASKED_FILL, MASKED_LINES, TEXT, Translate, layout, untranslated
 from viz.style import DIFFERENCE_SCALE
+from viz.theme import ACCENT, HOLE, MASKED_FILL, MASKED_LINES, TEXT, Translate, layout, untranslated
 
 Quantity = Literal["accuracy", "gain"]
 COLORSCALE = "Viridis"  # cividis is grey in its middle, and grey means "no better than the guess" here

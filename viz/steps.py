@@ -11,16 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import plotly.graph_objects as go
 
-from viz.look import (
-    COLORSCALE,
-    MASKED_FILL,
-    TEXT,
-    Translate,
-    hover,
-    layout,
-    tick_text,
-    untranslated,
-)
+from viz.theme import COLORSCALE, MASKED_FILL, TEXT, Translate, hover, layout, tick_text, untranslated
 from viz.token_strip import HEAD_COLOURS
 
 SIGNED = "PuOr"  # purple for positive, orange for negative: told apart by colour-blind readers (ColorBrewer)

@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 from plotly.colors import get_colorscale, sample_colorscale
 
-from viz.look import COLORSCALE
-from viz.wire import SMALLEST_LOG, Curve
+from viz.encoding import SMALLEST_LOG, Curve
+from viz.theme import COLORSCALE
 
 COLORSCALES = ("Cividis", "Viridis", "Inferno", "Greys")  # each perceptually even and safe for colour-blind readers
 DIFFERENCE_SCALE = "PuOr_r"  # purple = B less, orange = B more: apart for every kind of colour blindness

@@ -11,8 +11,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from viz.look import ACCENT, Translate, untranslated
-from viz.wire import Curve, colours, curve, digest, encode, message
+from viz.encoding import Curve, colours, curve, digest, encode, message
+from viz.theme import ACCENT, Translate, untranslated
 
 Direction = Literal["looks_at", "looked_at_by"]
 DIRECTIONS: tuple[Direction, ...] = ("looks_at", "looked_at_by")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
-from analysis.steps import Floats, Record, array, tensor
+from analysis.blocks.steps import Floats, Record, array, tensor
 from model.attention import AttentionSteps, MultiHeadAttention, attention_entropy
 from model.blocks import Activation, NormPlace
 

@@ -7,14 +7,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from model import learnt
 from model.catalogue import E5, local_folder, minilm_folder, resolve, toy_sizes
-from model.checkpoints import config_from, read_config
-from model.e5 import E5_HUB
 from model.errors import HeadworkError
 from model.transformer import TransformerConfig
+from model.weights import trained
+from model.weights.checkpoints import config_from, read_config
+from model.weights.e5 import E5_HUB
 
-CONFIGS = Path(__file__).parent.parent / "data" / "model_configs.json"  # as published on the hub
+CONFIGS = Path(__file__).parents[2] / "data" / "model_configs.json"  # as published on the hub
 
 
 def known_config(model_id: str) -> TransformerConfig:
@@ -39,8 +39,8 @@ def known_config(model_id: str) -> TransformerConfig:
     if entry.source == "built in":
         return config_from(read_config(minilm_folder()))
     if entry.source == "learnt":
-        data = learnt.recall(entry.id) if entry.folder is None else learnt.read_file(entry.folder)
-        return learnt.about(data).settings.config
+        data = trained.recall(entry.id) if entry.folder is None else trained.read_file(entry.folder)
+        return trained.about(data).settings.config
     folder = entry.folder or local_folder(entry)
     if folder is not None:
         return config_from(read_config(folder))

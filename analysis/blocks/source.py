@@ -14,7 +14,7 @@ from model.attention import MultiHeadAttention, scaled_dot_product_attention
 from model.blocks import FeedForward, LayerNorm, TransformerBlock
 from model.positions import Embeddings
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 _RECORDING = "if steps is not None:"
 
 
@@ -83,4 +83,4 @@ def _find(lines: list[str], beginning: str, after: int) -> int:
     for index in range(after, len(lines)):
         if lines[index].strip().startswith(beginning):
             return index
-    raise LookupError(f'No line begins with "{beginning}": analysis/source.py has to follow the code.')
+    raise LookupError(f'No line begins with "{beginning}": analysis/blocks/source.py has to follow the code.')

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from model.masks import Mask
-from model.tokens import Tokens
+from model.tokenizers.tokens import Tokens
 from model.tracing import AttentionModel
 
 Floats = NDArray[np.float32]

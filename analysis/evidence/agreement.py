@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model import AttentionTrace, HeadworkError
-from model.fast_tokens import UNKNOWN_TOKENS
+from model.tokenizers.tokenizer_json import UNKNOWN_TOKENS
 
 Verdict = Literal["all", "one noun", "one place", "some", "hidden"]
 Span = tuple[int, int]
@@ -85,7 +85,7 @@ class Answers:
 def ask(written: AttentionTrace, swapped: AttentionTrace, questions: Sequence[Question]) -> Answers:
     """Every head's answers in both sentences.
 
-    Weight to a noun is the sum over its tokens, weight from a pronoun the mean over its tokens (analysis.words).
+    Weight to a noun is the sum over its tokens, weight from a pronoun the mean over its tokens (analysis.words.units).
 
     Args:
         written: the sentence as it is written.

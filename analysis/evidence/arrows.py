@@ -1,8 +1,8 @@
 """Where each word looks: the word that gets most of its weight, for every head, many sentences at once.
 
 The maps of a batch become word-level maps by two matrix products, so that scoring costs little beside the forward pass.
-The definitions are those of analysis.words: weight to a word is the sum over its pieces, weight from a word the mean
-over its pieces, special tokens are left out and nothing is rescaled (Clark et al. 2019, section 4.1).
+The definitions are those of analysis.words.units: weight to a word is the sum over its pieces, weight from a word the
+mean over its pieces, special tokens are left out and nothing is rescaled (Clark et al. 2019, section 4.1).
 Shape letters: see model.attention; W words.
 """
 
@@ -17,8 +17,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from analysis.words import word_units
-from model.tokens import Tokens
+from analysis.words.units import word_units
+from model.tokenizers.tokens import Tokens
 
 NOWHERE = -1
 
@@ -45,8 +45,8 @@ class Line:
 def word_pieces(tokens: Tokens, spans: Sequence[tuple[int, int]]) -> tuple[tuple[int, ...], ...]:
     """The pieces of each word, given its characters.
 
-    A piece belongs to the word that holds most of its characters, the earlier in a tie (analysis.words). A word left
-    with none shares the pieces that hold its characters: "cannot" is one piece, so "can" and "not" both have it.
+    A piece belongs to the word that holds most of its characters, the earlier in a tie (analysis.words.units). A word
+    left with none shares the pieces that hold its characters: "cannot" is one piece, so "can" and "not" both have it.
     A piece without characters, the bare mark ▁ before Chinese text, is no part of a word (`word_spans.is_bare`).
     """
     units = word_units(tokens, spans)

@@ -12,9 +12,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from analysis.arrows import NOWHERE, Arrows, Batch, Choices, Line, heaviest, sharing, visible_words, word_maps
-from analysis.corpus import Passage, Sentence
-from analysis.resume import Arrays
+from analysis.evidence.arrows import NOWHERE, Arrows, Batch, Choices, Line, heaviest, sharing, visible_words, word_maps
+from analysis.evidence.corpora.corpus import Passage, Sentence
+from analysis.evidence.resume import Arrays
 from model.masks import Mask
 from model.tracing import AttentionModel
 

@@ -15,8 +15,8 @@ from torch import nn
 
 from model.blocks import LayerNorm
 from model.errors import HeadworkError
-from model.fast_tokens import MASK_TOKENS
-from model.tokens import Tokens
+from model.tokenizers.tokenizer_json import MASK_TOKENS
+from model.tokenizers.tokens import Tokens
 from model.tracing import AttentionModel
 from model.transformer import Transformer
 

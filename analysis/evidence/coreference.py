@@ -4,8 +4,8 @@ For each head: how often, of the mentions that may be meant, the one whose head 
 is right (Clark et al. 2019, section 4.3: "antecedent selection", here with one pronoun a passage). Baselines know
 nothing of attention. The query control asks the same head from other words of the passage: a head that finds the right
 mention from there too looks at a topic and not at what the pronoun means.
-Passages of a balanced set are scored by analysis.gender. A passage whose pronoun or candidate shares a piece with
-another word (因为他) is left out: `left_out` counts them.
+Passages of a balanced set are scored by analysis.evidence.gender. A passage whose pronoun or candidate shares a piece
+with another word (因为他) is left out: `left_out` counts them.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.arrows import NOWHERE
-from analysis.corpus import Passage
-from analysis.held_out import HeadIntervals, HeldOut, Hits, head_intervals, held_out
-from analysis.intervals import DRAWS, FEWEST_SENTENCES, groups_of, halves
-from analysis.scoring import Run
+from analysis.evidence.arrows import NOWHERE
+from analysis.evidence.corpora.corpus import Passage
+from analysis.evidence.held_out import HeadIntervals, HeldOut, Hits, head_intervals, held_out
+from analysis.evidence.intervals import DRAWS, FEWEST_SENTENCES, groups_of, halves
+from analysis.evidence.scoring import Run
 
 Subset = Literal["all", "noun"]
 SUBSETS: tuple[Subset, ...] = ("all", "noun")

@@ -19,11 +19,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.arrows import Arrows
-from analysis.corpus import Sentence, relation
-from analysis.held_out import HeadIntervals, HeldOut, Hits, head_intervals, held_out
-from analysis.intervals import DRAWS, FEWEST_SENTENCES, groups_of, halves
-from analysis.scoring import Run
+from analysis.evidence.arrows import Arrows
+from analysis.evidence.corpora.corpus import Sentence, relation
+from analysis.evidence.held_out import HeadIntervals, HeldOut, Hits, head_intervals, held_out
+from analysis.evidence.intervals import DRAWS, FEWEST_SENTENCES, groups_of, halves
+from analysis.evidence.scoring import Run
 
 Direction = Literal["dep>head", "head>dep"]
 DIRECTIONS: tuple[Direction, ...] = ("dep>head", "head>dep")
@@ -189,7 +189,7 @@ def score_dependencies(run: Run, *, seed: int = 0, draws: int = DRAWS, by_docume
     """Scores every relation and direction that has a question.
 
     Args:
-        run: of `analysis.scoring.score`.
+        run: of `analysis.evidence.scoring.score`.
         seed: of the halves and of the draws.
         draws: of the bootstrap.
         by_document: keep documents together where they are known; otherwise sentences.

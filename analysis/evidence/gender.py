@@ -1,13 +1,13 @@
-"""Which heads match a pronoun with the noun of its gender, on a balanced set (analysis.gender_sentences).
+"""Which heads match a pronoun with the noun of its gender, on a balanced set (analysis.sentences.gender).
 
 A head is right where it gives more of the pronoun's weight to the noun of its gender than to the other noun (between
 words: sum over the noun's pieces, mean over the pronoun's). In each cell of the set, a pair of nouns in one template,
 there are both orders and both pronouns: going by place, or by one noun, gets exactly half. A cell of which one sentence
 can't be scored is left out as a whole, so that this stays true.
 
-Heads are chosen on some pairs and scored on others, see `analysis.other_nouns`. Intervals draw whole pairs.
+Heads are chosen on some pairs and scored on others, see `analysis.evidence.noun_pairs`. Intervals draw whole pairs.
 
-What this shows is that genders match, which is not yet understanding: see `analysis.meaning`.
+What this shows is that genders match, which is not yet understanding: see `analysis.evidence.meaning`.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.coreference import query_control, right_table
-from analysis.corpus import Cell
-from analysis.held_out import HeadIntervals, Hits, head_intervals
-from analysis.intervals import DRAWS, FEWEST_SENTENCES
-from analysis.other_nouns import Chosen, choose
-from analysis.scoring import Run
+from analysis.evidence.coreference import query_control, right_table
+from analysis.evidence.corpora.corpus import Cell
+from analysis.evidence.held_out import HeadIntervals, Hits, head_intervals
+from analysis.evidence.intervals import DRAWS, FEWEST_SENTENCES
+from analysis.evidence.noun_pairs import Chosen, choose
+from analysis.evidence.scoring import Run
 
 PARTS = (1, 2)
 QUESTIONS = [(0, 0), (0, 1), (1, 0), (1, 1)]  # a whole cell: order of the nouns, and which of them is meant
@@ -118,7 +118,7 @@ def score_gender(run: Run, *, seed: int = 0, draws: int = DRAWS) -> tuple[Gender
     """Scores each balanced set of the run; none without such passages.
 
     Args:
-        run: of `analysis.scoring.score`.
+        run: of `analysis.evidence.scoring.score`.
         seed: of the halves and of the draws.
         draws: of the bootstrap.
     """

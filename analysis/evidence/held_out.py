@@ -13,7 +13,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.intervals import DRAWS, FEWEST_ARCS, Interval, bootstrap, group_sums, interval, percentile_interval
+from analysis.evidence.intervals import (
+    DRAWS,
+    FEWEST_ARCS,
+    Interval,
+    bootstrap,
+    group_sums,
+    interval,
+    percentile_interval,
+)
 
 Head = tuple[int, int]
 

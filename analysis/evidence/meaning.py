@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.corpus import Corpus, Passage, Place, lay_out
-from analysis.handwritten import CLOSING
-from analysis.scoring import Run, score
+from analysis.evidence.corpora.corpus import Corpus, Passage, Place, lay_out
+from analysis.evidence.scoring import Run, score
+from analysis.sentences.handwritten import CLOSING
 from model.tracing import AttentionModel
 
 FILE = "meaning"

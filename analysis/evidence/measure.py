@@ -1,4 +1,4 @@
-"""Measures the records that come with the app: `python -m analysis.measure [NAME…] [--model minilm] [--data FOLDER]`.
+"""Measures the shipped records: `python -m analysis.evidence.measure [NAME…] [--model minilm] [--data FOLDER]`.
 
 A name is corpus-variant, such as own-trained or gum-mask; none = all of the model's whose files are there. "fair" is
 the trained model without a mask, but choosing only among the words that a causal mask shows: what "causal" must be
@@ -17,11 +17,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from analysis.coreference import score_coreference
-from analysis.corpus import Corpus, read_corpus
-from analysis.meaning import measure_moves
-from analysis.metrics import head_metrics
-from analysis.records import (
+from analysis.evidence.coreference import score_coreference
+from analysis.evidence.corpora.corpus import Corpus, read_corpus
+from analysis.evidence.meaning import measure_moves
+from analysis.evidence.records import (
     CONTROLS,
     DIGITS,
     FOLDER,
@@ -33,9 +32,10 @@ from analysis.records import (
     compact,
     lean,
 )
-from analysis.scoring import Run, score
-from analysis.similarity import head_similarity
-from analysis.words import by_pieces
+from analysis.evidence.scoring import Run, score
+from analysis.maps.metrics import head_metrics
+from analysis.maps.similarity import head_similarity
+from analysis.words.units import by_pieces
 from model import AttentionModel, load
 from model.catalogue import DEFAULT_MODEL
 from model.settings import threads
@@ -77,7 +77,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line. Returns the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m analysis.measure", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m analysis.evidence.measure", description=__doc__)
     parser.add_argument("names", nargs="*", help="corpus-variant, or habits")
     parser.add_argument("--model", choices=sorted(SHIPPED), default=DEFAULT_MODEL)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="where the treebanks and GAP lie")
@@ -127,7 +127,7 @@ def measure(model: AttentionModel, corpus: Corpus, name: str, variant: str, seed
         "source": SOURCES[name],
         "date": datetime.date.today().isoformat(),
         "command": f"python -m analysis {files} --model {model.id}{spelled}",
-        "written_by": f"python -m analysis.measure {_chosen(model)}{name}-{variant}",
+        "written_by": f"python -m analysis.evidence.measure {_chosen(model)}{name}-{variant}",
     }
     record = as_record(run, corpus, about, seed=seed)
     if name in BY_HAND:
@@ -190,7 +190,7 @@ def measure_habits(model: AttentionModel) -> dict[str, Any]:
         "corpus": " and ".join(own),
         "n": len(texts),
         "date": datetime.date.today().isoformat(),
-        "command": f"python -m analysis.measure {_chosen(model)}habits",
+        "command": f"python -m analysis.evidence.measure {_chosen(model)}habits",
     }
     return {"provenance": about, "special": [special[0], special[-1]], "metrics": means, "nearest": nearest}
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.held_out import Head
-from analysis.intervals import DRAWS, FEWEST_ARCS, FEWEST_GROUPS, Interval, bootstrap, interval
+from analysis.evidence.held_out import Head
+from analysis.evidence.intervals import DRAWS, FEWEST_ARCS, FEWEST_GROUPS, Interval, bootstrap, interval
 
 PARTS = 2  # of the templates
 MOST_DIVISIONS = 1000  # of the pairs in two halves; 12 pairs have 924

@@ -14,10 +14,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from analysis.arrows import Batch, Line, heaviest, sharing, visible_words, word_maps, word_pieces
-from analysis.corpus import Sentence, Span, relation
-from analysis.shared_pieces import SharedPiece, shared_pieces
-from analysis.word_spans import segmenter_spans
+from analysis.evidence.arrows import Batch, Line, heaviest, sharing, visible_words, word_maps, word_pieces
+from analysis.evidence.corpora.corpus import Sentence, Span, relation
+from analysis.words.shared_pieces import SharedPiece, shared_pieces
+from analysis.words.spans import segmenter_spans
 from model import AttentionTrace
 
 NEAR = 5  # the widest fixed offset that a baseline may look at
@@ -58,7 +58,7 @@ class WordMaps:
 
     @property
     def unclear(self) -> NDArray[np.bool_]:
-        """(W,), True for words that share a piece with another word or have none, see `analysis.arrows.Line`."""
+        """(W,), True for words that share a piece with another word or have none, see `arrows.Line`."""
         return Line((), self.pieces).unclear
 
     @property

@@ -1,7 +1,7 @@
 """Scores that were measured before and come with the app, and fresh scores in the same form.
 
-A record is what `analysis.report.report` lays out, with three digits, the offsets of all arrows, and in its provenance
-the corpus, its source, the date and the command. `python -m analysis.measure` writes the shipped ones.
+A record is what `analysis.evidence.report.report` lays out, with three digits, the offsets of all arrows, and in its
+provenance the corpus, its source, the date and the command. `analysis.evidence.measure` writes the shipped ones.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.corpus import Corpus
-from analysis.dependencies import OFFSETS, score_dependencies
-from analysis.held_out import head_name
-from analysis.intervals import FEWEST_ARCS
-from analysis.report import report
-from analysis.scoring import Run
+from analysis.evidence.corpora.corpus import Corpus
+from analysis.evidence.dependencies import OFFSETS, score_dependencies
+from analysis.evidence.held_out import head_name
+from analysis.evidence.intervals import FEWEST_ARCS
+from analysis.evidence.report import report
+from analysis.evidence.scoring import Run
 
-FOLDER = Path(__file__).parents[1] / "data" / "records"
+FOLDER = Path(__file__).parents[2] / "data" / "records"
 OWN_FILES = ("grammar_en.jsonl", "hand_en.jsonl")
-OWN_FOLDER = Path(__file__).parents[1] / "data" / "corpus"
+OWN_FOLDER = Path(__file__).parents[2] / "data" / "corpus"
 DIGITS = 3  # a tenth of a percentage point
 Variant = Literal["trained", "causal", "fair", "untrained", "mask"]
 VARIANTS: tuple[Variant, ...] = ("trained", "fair", "causal", "untrained", "mask")
@@ -58,7 +58,7 @@ class Table:
         gain_low, gain_high: likewise of its gain over the baseline.
         baseline, baseline_name: the best fixed offset ("-2"), or the best guess of the coreference baselines.
         held_out: heads and baselines chosen on one half and scored on the other, see `HeldOut`; for `GENDER` chosen on
-            other nouns and templates, see `analysis.other_nouns`; None = no halves.
+            other nouns and templates, see `analysis.evidence.noun_pairs`; None = no halves.
         query_control: (L, h), the right mention found from other words; None for a relation.
     """
 
@@ -159,7 +159,7 @@ def as_record(run: Run, corpus: Corpus, about: Mapping[str, Any], *, seed: int =
     """A run's scores in the form of the shipped ones.
 
     Args:
-        run: of `analysis.scoring.score`.
+        run: of `analysis.evidence.scoring.score`.
         corpus: what was run.
         about: more provenance, such as the corpus's name, the date and the command.
         seed: of the halves and the bootstrap.

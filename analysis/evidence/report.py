@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.controls import Control
-from analysis.coreference import CoreferenceScore, left_out, score_coreference
-from analysis.corpus import Corpus
-from analysis.dependencies import DependencyScores, RelationScore, score_dependencies
-from analysis.gender import GUESS, GenderScore, score_gender
-from analysis.held_out import HeadIntervals, HeldOut, head_name
-from analysis.intervals import DRAWS, FEWEST_ARCS, FEWEST_SENTENCES, LEVEL, Interval
-from analysis.other_nouns import Chosen, Share
-from analysis.scoring import Run
+from analysis.evidence.controls import Control
+from analysis.evidence.coreference import CoreferenceScore, left_out, score_coreference
+from analysis.evidence.corpora.corpus import Corpus
+from analysis.evidence.dependencies import DependencyScores, RelationScore, score_dependencies
+from analysis.evidence.gender import GUESS, GenderScore, score_gender
+from analysis.evidence.held_out import HeadIntervals, HeldOut, head_name
+from analysis.evidence.intervals import DRAWS, FEWEST_ARCS, FEWEST_SENTENCES, LEVEL, Interval
+from analysis.evidence.noun_pairs import Chosen, Share
+from analysis.evidence.scoring import Run
 from model.version import app_version
 
 DIGITS = 4  # of a share: a hundredth of a percentage point
@@ -35,7 +35,7 @@ def report(
     """Scores a run and lays the scores out for JSON. The same run and seed give the same bytes.
 
     Args:
-        run: of `analysis.scoring.score`.
+        run: of `analysis.evidence.scoring.score`.
         corpus: what was run.
         seed: of the halves and the bootstrap.
         draws: of the bootstrap.

@@ -17,11 +17,19 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.arrows import Arrows, Choices, Line, word_pieces
-from analysis.batches import BATCH_SENTENCES, BATCH_TOKENS, Runner, batches, gather_arrows, gather_choices, split
-from analysis.controls import Control, mask_id, untrained, without_words
-from analysis.corpus import Corpus, Passage, Problem, Sentence, lay_out
-from analysis.resume import Arrays, Store
+from analysis.evidence.arrows import Arrows, Choices, Line, word_pieces
+from analysis.evidence.batches import (
+    BATCH_SENTENCES,
+    BATCH_TOKENS,
+    Runner,
+    batches,
+    gather_arrows,
+    gather_choices,
+    split,
+)
+from analysis.evidence.controls import Control, mask_id, untrained, without_words
+from analysis.evidence.corpora.corpus import Corpus, Passage, Problem, Sentence, lay_out
+from analysis.evidence.resume import Arrays, Store
 from model.errors import HeadworkError
 from model.masks import Mask, parse_mask
 from model.tracing import AttentionModel

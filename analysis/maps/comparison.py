@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.words import UnitTrace, drop_padding
+from analysis.words.units import UnitTrace, drop_padding
 from model import HeadworkError
 
 

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis import chinese
-from analysis.chinese import JIEBA, SPACES
-from analysis.words import Units, UnitTrace
+from analysis.words import chinese
+from analysis.words.chinese import JIEBA, SPACES
+from analysis.words.units import Units, UnitTrace
 from model import AttentionTrace, HeadworkError
 from model.arrays import write_npz
 from model.version import app_version

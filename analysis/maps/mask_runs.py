@@ -13,7 +13,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from analysis.masking import Bools, Doubles, largest
+from analysis.maps.masking import Bools, Doubles, largest
 from model import AttentionModel, HeadworkError, Mask, Tokens, TransformerBlock
 from model.attention import AttentionSteps
 

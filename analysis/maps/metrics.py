@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.words import UnitTrace, rescale
+from analysis.words.units import UnitTrace, rescale
 
 Values = NDArray[np.float64]
 MOST_LOCAL = 2  # units to either side that local mass takes in

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from analysis.metrics import Values, row_mean, row_metrics
-from analysis.words import UnitTrace
+from analysis.maps.metrics import Values, row_mean, row_metrics
+from analysis.words.units import UnitTrace
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,9 +13,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from analysis import words
-from analysis.word_spans import By, Span
-from analysis.words import Level, UnitTrace
+from analysis.words import units as words
+from analysis.words.spans import By, Span
+from analysis.words.units import Level, UnitTrace
 from model import AttentionModel, AttentionTrace, HeadworkError, Mask
 from model.blocks import TransformerBlock
 
@@ -94,7 +94,7 @@ def read(
     Args:
         trace: the maps between pieces.
         level: between pieces or between words.
-        by: whose words (`analysis.words.by_words`).
+        by: whose words (`analysis.words.units.by_words`).
         hide_special: take rows and columns of special tokens away.
         rescale: divide each row by its sum: what is left sums to 1 again, norms become shares of the row.
         norms: (L, h, N) from `value_norms`, for the norm reading; None = weights.

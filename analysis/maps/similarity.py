@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.words import UnitTrace
+from analysis.words.units import UnitTrace
 
 MOST_ROWS = 64  # 144 heads at 512 tokens: about a second with 64 rows, ten with all
 

@@ -10,7 +10,7 @@ goes by the noun alone. The templates leave open who is meant: nothing but the p
 Templates come in two parts, so that a head chosen on one can be scored on the other. Rarer pairs are in the set, but no
 head is chosen on them (data/corpus/README.md says why). Every noun is one word, known by its position.
 
-`python -m analysis.gender_sentences --language zh --out data/corpus/gender_zh.jsonl` writes the set.
+`python -m analysis.sentences.gender --language zh --out data/corpus/gender_zh.jsonl` writes the set.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from analysis.handwritten import CLOSING
+from analysis.sentences.handwritten import CLOSING
 
 Gender = Literal["m", "f"]
 GENDERS: tuple[Gender, ...] = ("m", "f")
@@ -199,7 +199,7 @@ def _line(language: Language, pair: Pair, template: Template, first: Gender, mea
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write the set of one language."""
     about = (__doc__ or "").partition("\n")[0]
-    parser = argparse.ArgumentParser(prog="python -m analysis.gender_sentences", description=about)
+    parser = argparse.ArgumentParser(prog="python -m analysis.sentences.gender", description=about)
     parser.add_argument("--language", choices=sorted(LANGUAGES), required=True)
     parser.add_argument("--out", type=Path, required=True, help="the JSON-lines file to write")
     options = parser.parse_args(arguments)

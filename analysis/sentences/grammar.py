@@ -1,7 +1,9 @@
 """A small grammar that writes English sentences together with their dependency arcs (Universal Dependencies v2).
 
 The arcs are known by construction: a phrase knows its head, and attaching one phrase to another names the relation.
-Nothing is parsed. `python -m analysis.grammar --seed 0 --n 600 --out data/corpus/grammar_en.jsonl` writes the corpus.
+Nothing is parsed.
+
+`python -m analysis.sentences.grammar --seed 0 --n 600 --out data/corpus/grammar_en.jsonl` writes the corpus.
 """
 
 import argparse
@@ -11,9 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from analysis import grammar_words as lexicon
-from analysis.grammar_phrases import Phrase, attach, word
-from analysis.grammar_sentences import Sentences
+from analysis.sentences import grammar_words as lexicon
+from analysis.sentences.grammar_phrases import Phrase, attach, word
+from analysis.sentences.grammar_sentences import Sentences
 
 ATTACHED_LEFT = {",", ".", "?", "!", "'s", "n't", "'"}  # written without a space before
 
@@ -80,7 +82,7 @@ def sentences(seed: int, n: int) -> list[dict[str, Any]]:
 
 def main() -> None:
     """Write the corpus."""
-    parser = argparse.ArgumentParser(prog="python -m analysis.grammar", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(prog="python -m analysis.sentences.grammar", description=__doc__.split("\n")[0])
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--n", type=int, default=600, help="how many sentences")
     parser.add_argument("--out", type=Path, required=True, help="the JSON-lines file to write")

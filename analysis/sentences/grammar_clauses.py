@@ -1,7 +1,7 @@
 """Verbs of the built-in grammar with what surrounds them: auxiliaries, objects, adverbs, places and times."""
 
-from analysis import grammar_words as lexicon
-from analysis.grammar_phrases import Grammar, Noun, Part, Phrase, attach, word
+from analysis.sentences import grammar_words as lexicon
+from analysis.sentences.grammar_phrases import Grammar, Noun, Part, Phrase, attach, word
 
 Verbal = tuple[list[Part], Phrase, list[Part]]  # (what stands before the verb, the verb, what stands after it)
 

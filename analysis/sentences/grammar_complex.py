@@ -1,8 +1,8 @@
 """Sentences of the built-in grammar that hold more than one clause."""
 
-from analysis import grammar_words as lexicon
-from analysis.grammar_clauses import Clauses, being, comma, marked
-from analysis.grammar_phrases import Noun, Part, Phrase, attach, word
+from analysis.sentences import grammar_words as lexicon
+from analysis.sentences.grammar_clauses import Clauses, being, comma, marked
+from analysis.sentences.grammar_phrases import Noun, Part, Phrase, attach, word
 
 
 class ComplexSentences(Clauses):

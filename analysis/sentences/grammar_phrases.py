@@ -3,7 +3,7 @@
 import random
 from dataclasses import dataclass, replace
 
-from analysis import grammar_words as lexicon
+from analysis.sentences import grammar_words as lexicon
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from analysis import grammar_words as lexicon
-from analysis.grammar_clauses import adverb, being, comma, having
-from analysis.grammar_complex import ComplexSentences
-from analysis.grammar_phrases import Noun, Part, Phrase, attach, word
+from analysis.sentences import grammar_words as lexicon
+from analysis.sentences.grammar_clauses import adverb, being, comma, having
+from analysis.sentences.grammar_complex import ComplexSentences
+from analysis.sentences.grammar_phrases import Noun, Part, Phrase, attach, word
 
 
 class Sentences(ComplexSentences):

@@ -12,7 +12,7 @@ One sentence a line, one bracket a phrase; trees and word positions follow from 
   misses.
 - `~` glues a word to the next one; closing marks and 's are glued without it.
 
-`python -m analysis.handwritten data/corpus/hand_en.txt --out data/corpus/hand_en.jsonl`
+`python -m analysis.sentences.handwritten data/corpus/hand_en.txt --out data/corpus/hand_en.jsonl`
 """
 
 import argparse
@@ -307,7 +307,7 @@ def _pronouns(
 def main() -> None:
     """Convert a source file."""
     about = "Write hand-written sentences as JSON lines."
-    parser = argparse.ArgumentParser(prog="python -m analysis.handwritten", description=about)
+    parser = argparse.ArgumentParser(prog="python -m analysis.sentences.handwritten", description=about)
     parser.add_argument("source", type=Path, help="data/corpus/hand_en.txt")
     parser.add_argument("--out", type=Path, required=True, help="the JSON-lines file to write")
     arguments = parser.parse_args()

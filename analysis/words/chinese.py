@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from model import HeadworkError
-from model.fast_tokens import HAN_BLOCKS, is_han
+from model.tokenizers.tokenizer_json import HAN_BLOCKS, is_han
 
 PACKAGE = "rjieba"
 INSTALL = "pip install rjieba==0.2.2"

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.chinese import PRONOUN_LETTERS, has_chinese, is_pronoun
-from analysis.word_spans import Span, deal_out, in_common, segmenter_spans
-from analysis.words import is_punctuation
+from analysis.words.chinese import PRONOUN_LETTERS, has_chinese, is_pronoun
+from analysis.words.spans import Span, deal_out, in_common, segmenter_spans
+from analysis.words.units import is_punctuation
 from model import Tokens
 
 PARTS = ((" ", ""), ("", " "), (" ", " "), ("，", ""), ("，", "，"))  # what may be put before and after a word

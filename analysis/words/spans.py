@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis import chinese
+from analysis.words import chinese
 from model import HeadworkError, Tokens
 
 Span: TypeAlias = tuple[int, int]
@@ -37,7 +37,7 @@ def tokenizer_spans(tokens: Tokens) -> list[Span]:
 
 
 def segmenter_spans(tokens: Tokens) -> tuple[list[Span], tuple[str, ...]]:
-    """Chinese words as `analysis.chinese` parts them, everything else as the tokenizer does, with Chinese marks apart.
+    """Chinese words as `words.chinese` parts them, everything else as the tokenizer does, with Chinese marks apart.
 
     Returns:
         The words from left to right, and who parted the Chinese ones: of "jieba" and "spaces", none without Chinese.

@@ -16,10 +16,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.chinese import SPACES
-from analysis.word_spans import By, Span, deal_out, in_common, is_bare, segmenter_spans, space_spans
+from analysis.words.chinese import SPACES
+from analysis.words.spans import By, Span, deal_out, in_common, is_bare, segmenter_spans, space_spans
 from model import AttentionTrace, HeadworkError, Tokens
-from model.tokens import visible
+from model.tokenizers.tokens import visible
 
 Kind = Literal["word", "punctuation", "start", "separator", "padding", "special"]
 Level = Literal["pieces", "words"]
@@ -117,7 +117,7 @@ def by_words(trace: AttentionTrace, by: By | Sequence[Span] = "segmenter") -> Un
 
     Args:
         trace: the maps between pieces.
-        by: whose words: "segmenter", Chinese ones by jieba or the person's spaces (`analysis.chinese.part`) and all
+        by: whose words: "segmenter", Chinese ones by jieba or the person's spaces (`words.chinese.part`) and all
             others as the tokenizer has them; "tokenizer"; "spaces", whatever stands between spaces; or given spans.
 
     Raises:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from model.errors import HeadworkError
-from model.tokens import Piece, Tokens, assemble, clean_text, no_text, visible
+from model.tokenizers.tokens import Piece, Tokens, assemble, clean_text, no_text, visible
 
 _NAMED = 3  # unknown words that an error names
 
@@ -18,7 +18,7 @@ class TaskTokenizer:
         self._ids = {word: number for number, word in enumerate(vocabulary)}
 
     def encode(self, text: str, *, limit: int, pad_to: int | None = None) -> Tokens:
-        """Tokenise `text` into at most `limit` tokens; see `model.tokens.Tokenizer`.
+        """Tokenise `text` into at most `limit` tokens; see `model.tokenizers.tokens.Tokenizer`.
 
         Raises:
             HeadworkError: no text, a word that isn't of the task, or any padding.

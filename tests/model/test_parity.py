@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from model import Mask
-from model.checkpoints import load_folder
 from model.packed import PackedLinear, pack
+from model.weights.checkpoints import load_folder
 from tests.model.random_checkpoints import save_random
 
 transformers = pytest.importorskip("transformers")

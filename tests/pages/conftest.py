@@ -10,8 +10,8 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 
 from model.transformer import Transformer
-from ui import loading
-from ui.languages import NO_WIDTH
+from ui.frame import loading
+from ui.frame.languages import NO_WIDTH
 
 ROOT = Path(__file__).parents[2]
 FAULT = "Something went wrong"  # the app answers a fault of its own with this sentence instead of a traceback

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from model import Mask, load
-from model.tokens import MAX_CHARACTERS
-from ui.examples import examples
+from model.tokenizers.tokens import MAX_CHARACTERS
+from ui.frame.examples import examples
 
 FIRST = examples()[0]
 DRAWN = str(Mask.matrix(torch.ones(12, 12, dtype=torch.bool).triu(-1)))
@@ -312,7 +312,7 @@ def test_what_a_person_typed_never_becomes_markup(app):
 
 
 def test_a_fault_of_the_app_shows_a_sentence_and_no_traceback(app, monkeypatch):
-    monkeypatch.setattr("ui.loading.load_model", lambda model_id: 1 / 0)
+    monkeypatch.setattr("ui.frame.loading.load_model", lambda model_id: 1 / 0)
     app.test.run()
     assert not app.test.exception
     assert app.errors[0].startswith("Something went wrong")

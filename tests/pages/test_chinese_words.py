@@ -5,7 +5,8 @@ import sys
 import numpy as np
 import pytest
 
-from analysis import by_words, chinese
+from analysis import by_words
+from analysis.words import chinese
 from model import HeadworkError, load
 
 E5 = "e5-small-4bit"

@@ -2,18 +2,18 @@
 
 import pytest
 
-from analysis.cost import ledger
-from analysis.known_configs import known_config
-from ui import cost_tabs
+from analysis.blocks.cost import ledger
+from analysis.blocks.known_configs import known_config
+from ui.cost import tabs
 
 TABS = ["Parameters", "One head or several", "Longer sentences", "What the paper measured"]
 
 
 @pytest.fixture
 def cost(app, monkeypatch):
-    measured = cost_tabs.time_heads
-    monkeypatch.setattr(cost_tabs, "time_heads", lambda *sizes: measured(*sizes, longest=0.02))
-    cost_tabs.measure.clear()
+    measured = tabs.time_heads
+    monkeypatch.setattr(tabs, "time_heads", lambda *sizes: measured(*sizes, longest=0.02))
+    tabs.measure.clear()
 
     class Cost:
         def __init__(self):
@@ -137,8 +137,8 @@ def test_an_impossible_number_of_tokens(cost, n):
 def test_measuring_again_measures_again(cost, monkeypatch):
     cost.open(TABS[1], d_model="64", heads="4")
     ran = []
-    original = cost_tabs.time_heads
-    monkeypatch.setattr(cost_tabs, "time_heads", lambda *sizes: ran.append(sizes) or original(*sizes))
+    original = tabs.time_heads
+    monkeypatch.setattr(tabs, "time_heads", lambda *sizes: ran.append(sizes) or original(*sizes))
     cost.app.run()
     assert not ran
     next(button for button in cost.app.test.button if button.label == "Measure again").click()

@@ -5,7 +5,7 @@ from transformers import BertConfig, BertModel
 
 from tests.hub_stand_in import hub_stand_in
 from tests.model.random_checkpoints import save_random
-from ui import loading
+from ui.frame import loading
 
 REPO = "someone/tiny-bert"
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "teacher", "praised", "students", "because", "they", "."]

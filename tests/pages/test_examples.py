@@ -5,13 +5,13 @@ import json
 import numpy as np
 import pytest
 
-from analysis.agreement import ask
+from analysis.evidence.agreement import ask
 from model import load
 from model.catalogue import E5, reader_of_chinese
-from model.e5 import E5_HUB, e5_path
+from model.weights.e5 import E5_HUB, e5_path
 from tests.pages.test_explorer import array, chart, component
-from ui import examples
-from ui.unread import UNREADABLE
+from ui.frame import examples
+from ui.frame.unread import UNREADABLE
 
 pytestmark = pytest.mark.skipif(
     e5_path() is None, reason="the package of multilingual-e5-small, 4-bit, is not installed"
@@ -147,7 +147,7 @@ def test_what_was_told_goes_with_the_next_edit(app):
 
 
 def test_without_the_package_an_example_leaves_the_model_alone(app, monkeypatch):
-    monkeypatch.setattr("ui.examples.e5_path", lambda: None)
+    monkeypatch.setattr("ui.frame.examples.e5_path", lambda: None)
     choose(app.open(), COURSE)
     assert (app.value("text"), app.value("model")) == (COURSE, "minilm") and "example_way" not in keys(app)
 
@@ -352,7 +352,7 @@ def test_changing_the_language_changes_nothing_else(app):
 @pytest.mark.parametrize("reason", ["package", "server"])
 def test_where_no_such_model_is_opening_in_chinese_starts_in_english(app, monkeypatch, reason):
     if reason == "package":
-        monkeypatch.setattr("ui.examples.e5_path", lambda: None)
+        monkeypatch.setattr("ui.frame.examples.e5_path", lambda: None)
     else:
         monkeypatch.setenv("HEADWORK_MODELS", "minilm,toy")
     app.open(lang="zh")

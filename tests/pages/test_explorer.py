@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from analysis import METRICS, READINGS, by_words, compare, head_metrics, read, read_csv, rollout, value_norms
-from analysis.words import by_pieces
+from analysis.words.units import by_pieces
 from model import load
-from ui.examples import examples
-from ui.explorer_compare import pairs
-from ui.explorer_view import LEVELS
+from ui.attention.compare import pairs
+from ui.attention.view import LEVELS
+from ui.frame.examples import examples
 from viz.style import COLORSCALES
 
 FIRST = examples()[0].text

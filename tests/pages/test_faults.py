@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from model import HeadworkError
-from ui import explorer_maps, loading, mask_lab
+from ui.attention import maps
+from ui.frame import loading
+from ui.masks import runs
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(path.stem for path in (ROOT / "pages").glob("[!_]*.py"))
@@ -22,7 +24,12 @@ def run(app):
 
 
 @pytest.mark.parametrize(
-    "place", ["ui.explorer.remarks.status", "ui.explorer.heads_tab", "ui.explorer.explorer_view.read_controls"]
+    "place",
+    [
+        "ui.attention.page.remarks.status",
+        "ui.attention.page.heads_tab",
+        "ui.attention.page.explorer_view.read_controls",
+    ],
 )
 @pytest.mark.parametrize(
     ("error", "said"),
@@ -43,11 +50,11 @@ def test_a_fault_inside_the_part_that_reruns_alone_is_one_sentence(app, monkeypa
 
 
 def test_every_fragment_of_the_app_is_a_told_one():
-    """`st.fragment` stands in ui/faults.py only: a fragment that reruns alone runs outside the frame of the app."""
+    """`st.fragment` stands in ui/frame/faults.py only: one that reruns alone runs outside the frame of the app."""
     found = [
         path.name
         for room in ("ui", "pages")
-        for path in (ROOT / room).glob("*.py")
+        for path in (ROOT / room).rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Attribute) and node.attr == "fragment"
     ]
@@ -88,7 +95,7 @@ def test_a_session_keeps_no_trace_alive_that_the_cache_let_go(app, monkeypatch, 
     app.run()
     app.run()
     assert made
-    for store in (loading.trace_cache, explorer_maps.kept, mask_lab._results):
+    for store in (loading.trace_cache, maps.kept, runs._results):
         store.clear()
     gc.unfreeze()  # a model may have been loaded, and its freeze kept what lived then
     gc.collect()

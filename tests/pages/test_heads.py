@@ -6,10 +6,11 @@ import json
 import numpy as np
 import pytest
 
-from analysis.parsing import NoParser, is_there
-from analysis.records import shipped
+from analysis.evidence.parsing import NoParser, is_there
+from analysis.evidence.records import shipped
 from model import HeadworkError, load
-from ui import heads_corpus, heads_data, heads_own
+from ui.heads import corpus as heads_corpus
+from ui.heads import data, own
 
 SHARED = ("text", "model", "mask", "lang")
 OBJ = "3-1: 75 % [71, 79] of 596 objects; looking two words back gets 38 %"
@@ -188,7 +189,7 @@ def test_another_sentence_and_another_head_change_the_arrows(heads):
     before = app.figures()[1]
     app.pick("heads_at", "6-12")
     assert app.figures()[1] != before
-    app.pick("heads_sentence", heads_data.sentences_with("obj")[5].id)
+    app.pick("heads_sentence", data.sentences_with("obj")[5].id)
     assert "here." in app.words
 
 
@@ -221,7 +222,7 @@ def test_without_the_parser_the_page_says_how_to_add_it_and_links_by_hand_work(h
     def absent(text):
         raise NoParser("The parser isn't installed. Add it with: {command}", command="pip install spacy")
 
-    monkeypatch.setattr(heads_own.parsing, "parse", absent)
+    monkeypatch.setattr(own.parsing, "parse", absent)
     app = heads(view="sentence", source="own", link="parser")
     assert any("pip install spacy" in info.value for info in app.test.info)
     app.pick("heads_link", "hand")
@@ -298,7 +299,7 @@ def test_the_language_of_an_uploaded_corpus_is_that_of_its_texts(upload, words, 
     line = {"words": words, "heads": [1, -1, 1], "deprels": ["nsubj", "root", "obj"], "space_after": [0, 0, 0]}
     app = press(upload("mine.jsonl", json.dumps(line).encode()), "heads_score")
     record = app.test.session_state["heads_fresh"]["minilm", "mine.jsonl"]
-    assert heads_data.language_of(record) == language
+    assert data.language_of(record) == language
 
 
 @pytest.mark.parametrize(
@@ -481,7 +482,7 @@ def test_a_pronoun_without_a_row_is_told_where_its_sentence_is_shown(chinese):
 def test_chinese_arcs_that_share_a_piece_are_not_asked_and_counted(chinese):
     app = chinese(view="sentence", relation="obj")
     assert "right here." in app.words  # the list begins with sentences that can be asked
-    last = heads_data.askable("obj", "zh", "e5-small-4bit")[-1]
+    last = data.askable("obj", "zh", "e5-small-4bit")[-1]
     app.pick("heads_sentence", last.id)
     assert "not asked: one of" in app.words
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from analysis.steps import StageKey, attention_stages
-from analysis.worked import EXAMPLES, LABELS, worked_example
+from analysis.blocks.steps import StageKey, attention_stages
+from analysis.blocks.worked_examples import EXAMPLES, LABELS, worked_example
 from model import MultiHeadAttention, load
-from ui import inside_runs
-from ui.inside_controls import OWN
+from ui.inside import runs
+from ui.inside.controls import OWN
 
 TABS = {
     "steps": "Attention, step by step",
@@ -24,7 +24,7 @@ STAGES = StageKey.__args__
 @pytest.fixture
 def inside(app):
     """The page, opened; `open` with a link's values as for App."""
-    inside_runs._kept.clear()
+    runs._kept.clear()
 
     class Inside:
         def __init__(self):
@@ -81,7 +81,7 @@ def test_from_x_to_the_output_every_tensor_of_the_example_is_found_with_its_numb
         inside.set(step=step)
         found[step] = sorted(inside.matrix())
         assert inside.app.test.get("latex"), step
-    record = inside_runs.example(EXAMPLES["cat"], _everything(), 0, 0)
+    record = runs.example(EXAMPLES["cat"], _everything(), 0, 0)
     for stage in attention_stages(record):
         shown = stage.matrices[:1] if stage.key == "split" else stage.matrices
         expected = np.concatenate([matrix.values.ravel() for matrix in shown])
@@ -239,8 +239,8 @@ def test_wrong_link_values_become_defaults(inside):
 def test_the_same_view_runs_nothing_again(inside, monkeypatch):
     inside.open(source="model")
     ran = []
-    original = inside_runs.record_forward
-    monkeypatch.setattr(inside_runs, "record_forward", lambda *a, **k: ran.append(1) or original(*a, **k))
+    original = runs.record_forward
+    monkeypatch.setattr(runs, "record_forward", lambda *a, **k: ran.append(1) or original(*a, **k))
     for step in STAGES:
         inside.set(step=step)
     for tab in TABS:
@@ -249,7 +249,7 @@ def test_the_same_view_runs_nothing_again(inside, monkeypatch):
 
 
 def test_records_are_kept_up_to_a_number_of_bytes():
-    assert inside_runs._kept.maxsize == inside_runs.KEPT_BYTES == 192_000_000
+    assert runs._kept.maxsize == runs.KEPT_BYTES == 192_000_000
 
 
 def test_the_worked_example_is_named_by_its_tokens():

@@ -10,11 +10,13 @@ import zlib
 import numpy as np
 import pytest
 
-from model import learnt
 from model.training import Settings, Training
+from model.weights import trained as learnt
 from tests.pages.conftest import ROOT, App
-from ui import learn_page, learn_runs, learn_seeds, learn_take
-from ui.training_jobs import Line
+from ui.learn import export, seeds
+from ui.learn import page as learn_page
+from ui.learn import runs as learn_runs
+from ui.learn.jobs import Line
 
 SHORT = {"steps": "100"}
 
@@ -326,7 +328,7 @@ def test_curves_and_entropy_are_those_of_the_run(learn):
 
 def test_several_seeds_are_run_one_after_another_and_summed_up(learn, monkeypatch):
     monkeypatch.setattr(learn_runs, "SEED_HEADS", (1, 4))
-    monkeypatch.setattr(learn_seeds, "NUMBERS", (1, 2, 3))
+    monkeypatch.setattr(seeds, "NUMBERS", (1, 2, 3))
     app = learn(view="seeds", **SHORT)
     assert app.test.get_by_key("learn_seeds_start").label == "Train 1 head, 4 heads: 4 runs"
     press(app, "seeds_start")
@@ -440,7 +442,7 @@ class Upload:
 @pytest.fixture
 def upload(learn, monkeypatch):
     def with_file(content, name="mine.safetensors"):
-        monkeypatch.setattr(learn_take.st, "file_uploader", lambda *args, **kwargs: Upload(name, content))
+        monkeypatch.setattr(export.st, "file_uploader", lambda *args, **kwargs: Upload(name, content))
         return learn(view="take")
 
     return with_file
@@ -459,7 +461,7 @@ def test_saved_weights_open_again(upload):
 
 def test_as_much_can_be_uploaded_as_can_be_read(learn, monkeypatch):
     given = {}
-    monkeypatch.setattr(learn_take.st, "file_uploader", lambda label, **kwargs: given.update(kwargs, label=label))
+    monkeypatch.setattr(export.st, "file_uploader", lambda label, **kwargs: given.update(kwargs, label=label))
     learn(view="take")
     assert given["max_upload_size"] * 10**6 == learnt.MOST_BYTES and "up to 4 MB" in given["label"]
     config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))

@@ -5,11 +5,13 @@ from functools import cache
 import numpy as np
 import pytest
 
-from analysis.block_steps import boxes as block_boxes
-from analysis.cost import ledger
-from model import learnt, load
+from analysis.blocks.block_steps import boxes as block_boxes
+from analysis.blocks.cost import ledger
+from model import load
 from model.training import Settings, Training
-from ui import cost_tabs, inside_runs
+from model.weights import trained as learnt
+from ui.cost import tabs
+from ui.inside import runs
 
 KINDS = {
     "four heads": {"task": "neighbours"},
@@ -30,7 +32,7 @@ def trained(kind):
 @pytest.fixture
 def opened(app):
     """Opens a page with a model that this session trained, and a sentence of its task under its mask."""
-    inside_runs._kept.clear()
+    runs._kept.clear()
 
     def open_page(page, kind, **more):
         about = learnt.about(trained(kind))
@@ -105,7 +107,7 @@ def test_masks_knows_the_mask_of_its_training(opened):
 )
 def test_inside_a_block_draws_the_boxes_that_it_has(opened, kind, boxes):
     app = opened("inside", kind, source="model", tab="block", box=boxes[0])
-    record = inside_runs.trained(*_asked(kind), 0, 0)
+    record = runs.trained(*_asked(kind), 0, 0)
     assert [found.key for found in block_boxes(record)] == boxes
     for box in boxes:
         app.test.session_state["inside_box"] = box
@@ -148,9 +150,9 @@ def test_parameters_and_cost_count_it_to_the_last_parameter(opened, kind, total)
 
 @pytest.mark.parametrize("tab", ["heads", "growth"])
 def test_cost_without_a_feed_forward_network(opened, tab, monkeypatch):
-    measured = cost_tabs.time_heads
-    monkeypatch.setattr(cost_tabs, "time_heads", lambda *sizes: measured(*sizes, longest=0.02))
-    cost_tabs.measure.clear()
+    measured = tabs.time_heads
+    monkeypatch.setattr(tabs, "time_heads", lambda *sizes: measured(*sizes, longest=0.02))
+    tabs.measure.clear()
     app = opened("cost", "four heads")
     app.pick("cost_preset", learnt.model_id(trained("four heads")))
     app.test.session_state["cost_tab_tabs_en"] = {"heads": "One head or several", "growth": "Longer sentences"}[tab]

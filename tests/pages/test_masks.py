@@ -8,8 +8,9 @@ import pytest
 import torch
 
 from model import Mask, load, parse_mask
-from ui import mask_grid, mask_lab
-from ui.examples import examples
+from ui.frame.examples import examples
+from ui.masks import grid as mask_grid
+from ui.masks import runs
 
 FIRST = examples()[0].text
 TABS = {"future": "The future", "padding": "Padding", "flow": "Who may look at whom"}
@@ -18,7 +19,7 @@ TABS = {"future": "The future", "padding": "Padding", "flow": "Who may look at w
 @pytest.fixture
 def lab(app, monkeypatch):
     """Opens the lab, at a tab, with a link."""
-    mask_lab._results.clear()
+    runs._results.clear()
 
     def open_at(tab: str = "", **link: str):
         for name, value in link.items():
@@ -210,7 +211,7 @@ def test_the_steps_are_those_of_the_model_and_the_wrong_order_falls_short(lab):
     (table,) = [frame.value for frame in app.test.dataframe if "softmax(S + M)" in frame.value]
     assert table["softmax(S + M)"][0] == "1.00" and float(table["wrong"][0]) < 1
     assert table["M"].tolist() == ["", "0", "0", "0", *["−∞"] * 9]
-    scores = mask_lab.scores_of(causal, 3).scores[1].astype(float)
+    scores = runs.scores_of(causal, 3).scores[1].astype(float)
     sums = np.tril(np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)).sum(-1)
     n_short = (sums < 1 - 1e-6).sum()
     assert (

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from analysis.agreement import Answers, Question
-from viz.agreement_figure import agreement_figure
-from viz.arc_figure import GOLD, HIT
-from viz.look import ACCENT
+from analysis.evidence.agreement import Answers, Question
+from viz.agreement import agreement_figure
+from viz.dependency_arcs import GOLD, HIT
+from viz.theme import ACCENT
 
 ASKED = (Question("she", "<b>Mary</b>", "Tom"), Question("him", "Tom", "<b>Mary</b>"))
 WEIGHTS = np.zeros((1, 3, 2, 2, 2), dtype=np.float32)

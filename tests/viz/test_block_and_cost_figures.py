@@ -1,13 +1,13 @@
-"""viz.block_figures and viz.cost_figures: the data of each picture."""
+"""viz.block and viz.cost: the data of each picture."""
 
 import numpy as np
 import pytest
 
-from analysis.cost import TABLE_3, Flops, crossings, flops, ledger, map_bytes
-from analysis.known_configs import known_config
-from analysis.timing import Spread, Timing
-from viz.block_figures import bars, curve_figure, drift_figure, entropies_figure, lines
-from viz.cost_figures import (
+from analysis.blocks.cost import TABLE_3, Flops, crossings, flops, ledger, map_bytes
+from analysis.blocks.known_configs import known_config
+from analysis.blocks.timing import Spread, Timing
+from viz.block import bars, curve_figure, drift_figure, entropies_figure, lines
+from viz.cost import (
     growth_figure,
     ledger_figure,
     lengths_for,
@@ -17,7 +17,7 @@ from viz.cost_figures import (
     table_3_figure,
     timing_figure,
 )
-from viz.look import ACCENT
+from viz.theme import ACCENT
 
 CONFIG = known_config("bert-base-uncased")
 

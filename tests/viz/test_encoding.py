@@ -9,9 +9,9 @@ import plotly.colors
 import pytest
 
 from model import load
+from viz.encoding import coarsen, colours, curve, encode
 from viz.overview import MAX_BYTES, MAX_CELLS, Metric, head_name, overview_maps, overview_view, parse_head
 from viz.token_strip import MAX_EXACT, reading_direction, strip_maps, strip_view
-from viz.wire import coarsen, colours, curve, encode
 
 SENTENCE = "The teacher praised the students because they worked hard, "
 

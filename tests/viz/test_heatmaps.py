@@ -10,7 +10,7 @@ import plotly.io
 import pytest
 
 from viz.heatmaps import MAX_CELLS, MAX_POINTED, head_heatmap, layer_grid
-from viz.look import MASKED_FILL, TEXT
+from viz.theme import MASKED_FILL, TEXT
 
 REPEATED = ["[CLS]", "the", "<s>", "the", "<b>x</b>", "$x$", "the", "[SEP]"]
 

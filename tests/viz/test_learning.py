@@ -10,7 +10,7 @@ import pytest
 
 from model.training import Settings, Training
 from viz.learning import PART, Lesson, Network, learning_part, learning_view, owners
-from viz.learning_figures import (
+from viz.learning_curves import (
     Answers,
     Run,
     deviation,
@@ -20,7 +20,7 @@ from viz.learning_figures import (
     seeds_figure,
     switched_off_figure,
 )
-from viz.look import percent
+from viz.theme import percent
 
 N_STEPS = 40
 

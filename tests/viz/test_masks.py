@@ -4,13 +4,13 @@ import numpy as np
 import plotly.io
 import pytest
 
-from analysis.masking import layers_needed
+from analysis.maps.masking import layers_needed
 from model import Mask
 from viz.heatmaps import layer_grid
-from viz.look import ACCENT
 from viz.mask_effects import difference_grid, entitle, moves, row_sums
-from viz.mask_figures import DIFFERENCES, difference_map, mask_matrix, score_map, weight_map
 from viz.mask_flow import MOST_CELLS, MOST_DRAWN, flow_graph, gallery, reach_map
+from viz.masks import DIFFERENCES, difference_map, mask_matrix, score_map, weight_map
+from viz.theme import ACCENT
 
 ODD = ["[CLS]", "the", "<s>", "the", "<b>x</b>", "$x$", "", "[SEP]"]
 

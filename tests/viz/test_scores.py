@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from viz.arc_figure import arc_figure, sentence_width
-from viz.heads_figures import Bar, _ink, head_bars, outline, score_grid, used_against_looked
+from viz.dependency_arcs import arc_figure, sentence_width
 from viz.heatmaps import head_heatmap
+from viz.scores import Bar, _ink, head_bars, outline, score_grid, used_against_looked
 
 VALUES = np.array([[0.9, 0.2], [0.4, np.nan]])
 BEATS = np.array([[True, False], [True, False]])

@@ -1,10 +1,10 @@
-"""viz.step_figures: every number of a step stands in its picture, at its row and column."""
+"""viz.steps: every number of a step stands in its picture, at its row and column."""
 
 import numpy as np
 import pytest
 
-from analysis.reshape import split
-from viz.step_figures import MOST_CELLS, head_colour, reshape_figure, tiles_figure
+from analysis.blocks.reshape import split
+from viz.steps import MOST_CELLS, head_colour, reshape_figure, tiles_figure
 
 
 def cells(figure, trace=0):

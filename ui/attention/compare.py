@@ -11,14 +11,15 @@ import streamlit as st
 from analysis import Comparison, Reading, compare
 from model import AttentionTrace, HeadworkError, Mask, parse_mask
 from model.catalogue import entries, resolve
-from ui import controls, explorer_maps, links, loading, remarks
-from ui.explorer_view import View, menu
-from ui.languages import _, plain, spoken_names
+from ui.attention import maps
+from ui.attention.view import View, menu
+from ui.frame import controls, links, loading, remarks
+from ui.frame.languages import _, plain, spoken_names
 from viz.comparison import difference_heatmap
 from viz.heatmaps import head_heatmap
 from viz.style import Style
 
-PAIRS = Path(__file__).parent.parent / "data" / "pairs.json"
+PAIRS = Path(__file__).parents[2] / "data" / "pairs.json"
 HEIGHT = 400
 KINDS = {
     "mask": "another mask",
@@ -48,13 +49,13 @@ def compare_tab(trace: AttentionTrace, reading: Reading, view: View, style: Styl
         with st.container(width=220):
             kind = menu(_("B differs in"), "differs", KINDS, "mask")
         other, other_view, name_a, name_b = _other(kind, trace, view)
-    read_b = explorer_maps.reading(other, other_view)
+    read_b = maps.reading(other, other_view)
     try:
         found = compare(reading.trace, read_b.trace, (view.layer, view.head), (other_view.layer, other_view.head))
     except HeadworkError:
         remarks.cautions(other, offers=False)  # a pronoun inside a longer piece may be why the two don't fit
         raise
-    style_b = explorer_maps.style(read_b, other_view)
+    style_b = maps.style(read_b, other_view)
     shared = replace(style, maximum=max(style.maximum, style_b.maximum))
     a, b, difference = st.columns([4, 4, 5], gap="small")
     for place, letter, name, weights, allowed, labels in (

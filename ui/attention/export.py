@@ -6,15 +6,16 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from analysis import READINGS, Reading, csv_bytes, npz_bytes, provenance, tidy
-from analysis.export import MOST_ROWS, level_of
+from analysis.maps.export import MOST_ROWS, level_of
 from model import AttentionTrace
-from ui import explorer_maps, links
-from ui.explorer_view import View
-from ui.languages import _, plain
-from viz import fonts
-from viz.export_html import page_html
-from viz.export_images import png_bytes, svg_text
-from viz.export_layout import MapLayout, map_layout
+from ui.attention import maps
+from ui.attention.view import View
+from ui.frame import links
+from ui.frame.languages import _, plain
+from viz.export import fonts
+from viz.export.html import page_html
+from viz.export.images import png_bytes, svg_text
+from viz.export.layout import MapLayout, map_layout
 from viz.style import Style
 
 
@@ -42,7 +43,7 @@ def take_tab(trace: AttentionTrace, reading: Reading, view: View, style: Style) 
         )
         _button(
             _("All maps (NPZ)"),
-            lambda: npz_bytes(trace, source, explorer_maps.norms(trace) if view.reading == "norm" else None),
+            lambda: npz_bytes(trace, source, maps.norms(trace) if view.reading == "norm" else None),
             "headwork.npz",
             "application/octet-stream",
             help=_("Weights between pieces, as the model computed them, with tokens and mask."),

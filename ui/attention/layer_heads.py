@@ -4,10 +4,11 @@ import streamlit as st
 
 from analysis import READINGS, Reading
 from model import AttentionTrace
-from ui import explorer_maps, remarks
-from ui.explorer_strip import strip
-from ui.explorer_view import View, segments
-from ui.languages import _, plain
+from ui.attention import maps
+from ui.attention.strip import strip
+from ui.attention.view import View, segments
+from ui.frame import remarks
+from ui.frame.languages import _, plain
 from viz.heatmaps import head_heatmap, layer_grid
 from viz.style import Style
 
@@ -50,7 +51,7 @@ def heads_tab(trace: AttentionTrace, reading: Reading, view: View, style: Style)
 
 
 def _rollout(trace: AttentionTrace, view: View) -> None:
-    flow = explorer_maps.flow(trace, view.layer + 1)
+    flow = maps.flow(trace, view.layer + 1)
     left, right = st.columns([3, 2], gap="medium")
     figure = head_heatmap(
         flow,
@@ -80,7 +81,7 @@ def _side_by_side(trace: AttentionTrace, view: View) -> None:
     """One head in all four readings, each with what it leaves out."""
     places = [*st.columns(2, gap="medium"), *st.columns(2, gap="medium")]
     for place, (name, kind) in zip(places, READINGS.items(), strict=True):
-        reading = explorer_maps.reading(trace, view, name)
+        reading = maps.reading(trace, view, name)
         of = reading.trace
         figure = head_heatmap(
             of.attention[view.layer, view.head],
@@ -88,7 +89,7 @@ def _side_by_side(trace: AttentionTrace, view: View) -> None:
             of.labels,
             title=view.name,
             height=SIDE_HEIGHT,
-            style=explorer_maps.style(reading, view, name),
+            style=maps.style(reading, view, name),
             t=_,
         )
         with place:

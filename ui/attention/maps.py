@@ -24,11 +24,11 @@ from analysis import (
     rollout,
     value_norms,
 )
-from analysis.word_spans import By
+from analysis.words.spans import By
 from model import AttentionTrace
-from ui import chinese_words, loading
-from ui.explorer_view import View
-from ui.languages import _
+from ui.attention.view import View
+from ui.frame import chinese_words, loading
+from ui.frame.languages import _
 from viz.overview import Metric
 from viz.style import Style, nice_maximum
 

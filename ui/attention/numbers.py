@@ -6,11 +6,11 @@ import pandas as pd
 import streamlit as st
 
 from analysis import METRICS, NO_HABIT, Habit, csv_bytes, find_habits, metrics_table, provenance
-from analysis.export import level_of
+from analysis.maps.export import level_of
 from model import AttentionTrace
-from ui import explorer_maps
-from ui.explorer_view import View
-from ui.languages import _, plain
+from ui.attention import maps
+from ui.attention.view import View
+from ui.frame.languages import _, plain
 
 CHOSEN = "background-color: rgba(224, 87, 27, 0.28)"  # the accent, thin enough to read on in light and dark
 SIMILAR_HEADS = 3
@@ -18,11 +18,11 @@ SIMILAR_HEADS = 3
 
 def numbers_tab(trace: AttentionTrace, view: View) -> None:
     """What this head does here, what is like it, and the table of all heads."""
-    of = explorer_maps.units(trace, view.level)
+    of = maps.units(trace, view.level)
     left, right = st.columns([3, 2], gap="medium")
     with left:
         st.markdown(f"**{_('What head {name} does in this sentence').format(name=view.name)}**")
-        for sentence in _habits(find_habits(explorer_maps.one_head(of, view))[0][0]):
+        for sentence in _habits(find_habits(maps.one_head(of, view))[0][0]):
             st.markdown(f"- {plain(sentence)}")
     with right:
         _similar(trace, view)
@@ -62,7 +62,7 @@ def _habits(habits: tuple[Habit, ...]) -> list[str]:
 
 
 def _similar(trace: AttentionTrace, view: View) -> None:
-    found = explorer_maps.similarity(trace, view.level)
+    found = maps.similarity(trace, view.level)
     st.markdown(f"**{_('Heads that look alike')}**")
     if not (nearest := found.nearest(view.layer, view.head, SIMILAR_HEADS)):
         st.markdown(_("No row of this sentence lets heads be compared."))

@@ -3,20 +3,22 @@
 import streamlit as st
 
 from analysis import READINGS, Reading
-from analysis.words import SEPARATOR, START
+from analysis.words.units import SEPARATOR, START
 from model import AttentionTrace, HeadworkError
-from ui import chinese_words, components, explorer_maps, explorer_view, remarks
-from ui.explorer_compare import compare_tab
-from ui.explorer_heads import heads_tab
-from ui.explorer_numbers import numbers_tab
-from ui.explorer_strip import strip
-from ui.explorer_take import take_tab
-from ui.explorer_view import BY_MAP, View
-from ui.faults import fragment
-from ui.languages import _, explain, plain
-from ui.lesson import lesson
-from ui.loading import Again
-from ui.tabs import open_tab
+from ui.attention import maps
+from ui.attention import view as explorer_view
+from ui.attention.compare import compare_tab
+from ui.attention.export import take_tab
+from ui.attention.layer_heads import heads_tab
+from ui.attention.numbers import numbers_tab
+from ui.attention.strip import strip
+from ui.attention.two_nouns import lesson
+from ui.attention.view import BY_MAP, View
+from ui.frame import chinese_words, components, remarks
+from ui.frame.faults import fragment
+from ui.frame.languages import _, explain, plain
+from ui.frame.loading import Again
+from ui.frame.tabs import open_tab
 from viz.heatmaps import head_heatmap
 from viz.style import Style
 
@@ -76,11 +78,11 @@ def explore(again: Again) -> None:
             large_place, head_place, status_place = map_place.container(), st.container(), st.container()
         view = explorer_view.read_controls(trace, head_place, reading_place)
     try:
-        reading = explorer_maps.reading(trace, view)
+        reading = maps.reading(trace, view)
     except HeadworkError as error:
         st.error(explain(error), icon="✋")
         return
-    style = explorer_maps.style(reading, view)
+    style = maps.style(reading, view)
     with strip_place:
         strip(trace, reading, view, style)
     with large_place:
@@ -118,8 +120,8 @@ def _overview(trace: AttentionTrace, reading: Reading, view: View, style: Style)
         reading.trace.allowed,
         selected=(view.layer, view.head),
         key="overview",
-        source=explorer_maps.source(trace, view),
-        metric=None if colour == BY_MAP else explorer_maps.metric(trace, view.level, colour),
+        source=maps.source(trace, view),
+        metric=None if colour == BY_MAP else maps.metric(trace, view.level, colour),
         scale=style.curve,
         colorscale=style.colorscale,
         maximum=style.maximum,
@@ -155,7 +157,7 @@ def _removed(reading: Reading, view: View) -> str:
 def _on_special(trace: AttentionTrace, view: View) -> str:
     if not any(trace.tokenized.is_special):
         return ""
-    on = explorer_maps.masses(trace, view)
+    on = maps.masses(trace, view)
     if on["special_mass"] != on["special_mass"]:  # NaN: no row could choose
         return ""
     first = next((label for label in trace.tokens if label in START), "[CLS]")  # "<s>" in other families than BERT

@@ -2,8 +2,10 @@
 
 from analysis import Reading
 from model import AttentionTrace
-from ui import components, examples, explorer_maps, explorer_view
-from ui.explorer_view import View
+from ui.attention import maps
+from ui.attention import view as explorer_view
+from ui.attention.view import View
+from ui.frame import components, examples
 from viz.style import Style
 
 
@@ -31,7 +33,7 @@ def strip(
         layer=view.layer,
         heads=explorer_view.shown_heads(view, of.n_heads),
         key=key,
-        source=explorer_maps.source(trace, view),
+        source=maps.source(trace, view),
         is_special=list(of.is_special),
         is_padding=list(of.units.of_kind("padding")),
         pinned=pinned,

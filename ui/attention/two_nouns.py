@@ -5,12 +5,13 @@ Computed from the maps of the sentence and of the one with its nouns swapped, fo
 
 import streamlit as st
 
-from analysis.agreement import Answers, ask
+from analysis.evidence.agreement import Answers, ask
 from model import AttentionTrace, HeadworkError
-from ui import examples, explorer_view, loading, remarks
-from ui.explorer_view import View
-from ui.languages import _, explain, plain
-from viz.agreement_figure import agreement_figure
+from ui.attention import view as explorer_view
+from ui.attention.view import View
+from ui.frame import examples, loading, remarks
+from ui.frame.languages import _, explain, plain
+from viz.agreement import agreement_figure
 
 Head = tuple[int, int]
 

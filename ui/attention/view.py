@@ -12,12 +12,12 @@ from streamlit.delta_generator import DeltaGenerator
 
 from analysis import METRICS, READINGS
 from model import AttentionTrace, HeadworkError
-from model.tokens import SPACE
-from ui import controls, links
-from ui.languages import _
+from model.tokenizers.tokens import SPACE
+from ui.frame import controls, links
+from ui.frame.languages import _
+from viz.encoding import Curve
 from viz.style import COLORSCALES
 from viz.token_strip import DIRECTIONS, Direction
-from viz.wire import Curve
 
 Level = Literal["pieces", "words", "spaces"]
 LEVELS: dict[str, str] = {"pieces": "Pieces", "words": "Words", "spaces": "Split at spaces"}

@@ -6,12 +6,12 @@ from typing import Any
 
 import streamlit as st
 
-from analysis.known_configs import known_config
+from analysis.blocks.known_configs import known_config
 from model import HeadworkError, TransformerConfig
 from model.catalogue import entries, resolve
-from model.learnt import PREFIX
-from ui import controls, links
-from ui.languages import _, explain, plain
+from model.weights.trained import PREFIX
+from ui.frame import controls, links
+from ui.frame.languages import _, explain, plain
 
 OWN = "own"
 GOOD = "cost_possible"  # session state: the last sizes that were possible

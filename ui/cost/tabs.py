@@ -7,30 +7,14 @@ import pandas as pd
 import streamlit as st
 import torch
 
-from analysis.cost import (
-    TABLE_3,
-    Ledger,
-    core_multiplications,
-    counted_flops,
-    crossings,
-    flops,
-    ledger,
-)
-from analysis.timing import Timing, time_heads
+from analysis.blocks.cost import TABLE_3, Ledger, core_multiplications, counted_flops, crossings, flops, ledger
+from analysis.blocks.timing import Timing, time_heads
 from model import HeadworkError, TransformerConfig, settings
-from ui.cost_controls import whole
-from ui.inside_attention import small, titled
-from ui.languages import _, explain, plain
-from ui.remarks import CHART
-from viz.cost_figures import (
-    growth_figure,
-    ledger_figure,
-    lengths_for,
-    memory_figure,
-    short,
-    table_3_figure,
-    timing_figure,
-)
+from ui.cost.controls import whole
+from ui.frame.languages import _, explain, plain
+from ui.frame.remarks import CHART
+from ui.inside.attention import small, titled
+from viz.cost import growth_figure, ledger_figure, lengths_for, memory_figure, short, table_3_figure, timing_figure
 
 PARTS = {
     "tokens": "token embeddings",

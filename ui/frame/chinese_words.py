@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from analysis import chinese
-from analysis.one_sentence import Link, WordMaps
-from analysis.shared_pieces import (
+from analysis.evidence.one_sentence import Link, WordMaps
+from analysis.words import chinese
+from analysis.words.shared_pieces import (
     SharedPiece,
     may_hold_pronouns,
     part_from_others,
@@ -16,9 +16,9 @@ from analysis.shared_pieces import (
     shared_pronouns,
 )
 from model import AttentionTrace, Tokens
-from ui.languages import _, _n, explain, plain
-from ui.loading import load_model
-from ui.unread import caution
+from ui.frame.languages import _, _n, explain, plain
+from ui.frame.loading import load_model
+from ui.frame.unread import caution
 
 MOST_NAMED = 3
 PARTERS = {

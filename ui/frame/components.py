@@ -13,11 +13,11 @@ import numpy.typing as npt
 import streamlit as st
 
 import viz
-from ui.languages import _
-from viz.look import COLORSCALE
+from ui.frame.languages import _
+from viz.encoding import Curve
 from viz.overview import Metric, overview_maps, overview_view, parse_head
+from viz.theme import COLORSCALE
 from viz.token_strip import DIRECTIONS, Direction, strip_maps, strip_view
-from viz.wire import Curve
 
 FILES = Path(viz.__file__).parent / "components"
 MOST_KEPT = 64  # messages with maps, at most 0.5 MB each

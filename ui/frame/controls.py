@@ -17,10 +17,10 @@ from model.catalogue import (
     toy_id,
     toy_sizes,
 )
-from model.learnt import PREFIX
-from model.tokens import MAX_CHARACTERS
-from ui import examples, links
-from ui.languages import _, spoken_names
+from model.tokenizers.tokens import MAX_CHARACTERS
+from model.weights.trained import PREFIX
+from ui.frame import examples, links
+from ui.frame.languages import _, spoken_names
 
 MOST_CHARACTERS = 5 * MAX_CHARACTERS  # the browser drops longer pastes without a word; the model cuts, and says so
 TOY_NAMES = {"d_model": "d_model", "heads": "heads", "layers": "layers", "seed": "seed"}

@@ -4,9 +4,10 @@ import time
 
 import streamlit as st
 
-from model import HeadworkError, hub
+from model import HeadworkError
 from model.catalogue import download_plan, resolve
-from ui.languages import _, explain, plain
+from model.weights import hub
+from ui.frame.languages import _, explain, plain
 
 REDRAWN_EVERY = 0.2  # seconds; a bar that is redrawn at every chunk keeps the browser busy
 

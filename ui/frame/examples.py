@@ -13,13 +13,13 @@ from typing import Any
 
 import streamlit as st
 
-from analysis.agreement import Question
+from analysis.evidence.agreement import Question
 from model import HeadworkError
 from model.catalogue import DEFAULT_MODEL, E5, allowed_ids, default_id, local_folder, resolve
-from model.e5 import E5_HUB, e5_path
-from ui.languages import _, plain
+from model.weights.e5 import E5_HUB, e5_path
+from ui.frame.languages import _, plain
 
-FILE = Path(__file__).parent.parent / "data" / "examples.json"
+FILE = Path(__file__).parents[2] / "data" / "examples.json"
 SAME_WEIGHTS = {E5_HUB: E5}  # heads found in one are looked at in the other
 SWAPPED = "⇄ "  # before a sentence whose nouns changed places
 
@@ -28,7 +28,7 @@ Head = tuple[int, int]  # layer and head, counted from 1
 
 @dataclass(frozen=True)
 class Agreement:
-    """Two nouns and two pronouns that agree with one of them each (analysis.agreement).
+    """Two nouns and two pronouns that agree with one of them each (analysis.evidence.agreement).
 
     Attributes:
         swapped: the sentence with its nouns in each other's place.

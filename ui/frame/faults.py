@@ -9,8 +9,8 @@ from typing import ParamSpec
 import streamlit as st
 
 from model import HeadworkError, NotDownloaded
-from ui import downloads
-from ui.languages import _, explain
+from ui.frame import downloads
+from ui.frame.languages import _, explain
 
 P = ParamSpec("P")
 

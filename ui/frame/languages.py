@@ -1,4 +1,4 @@
-"""What the app says, in English and Chinese. English sentences are the keys; `locales/zh_CN/` holds the Chinese.
+"""What the app says, in English and Chinese. English sentences are the keys; `ui/locales/zh_CN/` holds the Chinese.
 
 A page has a file of its own there, and so do the frame and the model's errors (frame.po). The catalogue is read from
 the .po files themselves, so that there is no compiled file to forget. The language is what the switch in the sidebar
@@ -13,10 +13,10 @@ import streamlit as st
 from babel.messages.pofile import read_po
 
 from model import HeadworkError
-from ui import links
+from ui.frame import links
 
 LANGUAGES = {"en": "English", "zh": "简体中文"}
-CATALOGUES = {"zh": Path(__file__).parent / "locales" / "zh_CN"}
+CATALOGUES = {"zh": Path(__file__).parents[1] / "locales" / "zh_CN"}
 
 _MARKDOWN = re.compile(r"([\\`*_\[\]#!$:<>|~&])")
 _LIST = re.compile(r"^(\d*)([-+.)])(?=[ -]|$)")  # "- ", "+ ", "1. " and "1) " begin a list, "---" is a line

@@ -17,9 +17,9 @@ from cachetools import LRUCache
 import model
 from model import AttentionModel, AttentionTrace, Mask, settings
 from model.catalogue import resolve
-from model.learnt import PREFIX
 from model.tracing import Check
-from ui.languages import _
+from model.weights.trained import PREFIX
+from ui.frame.languages import _
 
 Key = tuple[str, str, str]
 

@@ -7,13 +7,13 @@ import streamlit as st
 
 from model import AttentionTrace
 from model.catalogue import Entry
-from model.tokens import MAX_CHARACTERS
+from model.tokenizers.tokens import MAX_CHARACTERS
 from model.tracing import LARGEST_ROW_ERROR
-from ui.chinese_words import pronouns_without_token
-from ui.controls import MOST_CHARACTERS
-from ui.languages import _, _n, plain
-from ui.loading import check, load_model
-from ui.unread import caution, unread
+from ui.frame.chinese_words import pronouns_without_token
+from ui.frame.controls import MOST_CHARACTERS
+from ui.frame.languages import _, _n, plain
+from ui.frame.loading import check, load_model
+from ui.frame.unread import caution, unread
 
 CHART: dict[str, Any] = {"displayModeBar": False, "scrollZoom": False}
 

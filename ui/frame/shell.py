@@ -6,10 +6,11 @@ from pathlib import Path
 import pandas  # noqa: F401  # before any page: plotly stumbles over one that another visitor is still importing
 import streamlit as st
 
-from ui import controls, faults, languages, learn_runs
-from ui.languages import _
+from ui.frame import controls, faults, languages
+from ui.frame.languages import _
+from ui.learn import runs
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 SIDEBAR_WIDTH = 280  # pixels: leaves 1000 of 1280 to the picture
 
 # What Streamlit has no setting for: the side padding of a wide page (5rem a side, a sixth of a laptop's screen) and the
@@ -51,7 +52,7 @@ def run_app() -> None:
             with controls_place:
                 controls.sidebar()
             if page.url_path != "learn":
-                learn_runs.leave()
+                runs.leave()
             page.run()
     finally:
         _routed.reset(token)

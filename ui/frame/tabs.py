@@ -3,8 +3,8 @@
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from ui import links
-from ui.languages import _
+from ui.frame import links
+from ui.frame.languages import _
 
 
 def open_tab(titles: dict[str, str], *, state: str, link: str = "tab") -> tuple[str, DeltaGenerator]:

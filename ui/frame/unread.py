@@ -4,12 +4,13 @@ import streamlit as st
 
 from model import AttentionTrace
 from model.catalogue import Entry, local_folder, reader_of_chinese
-from model.fast_tokens import is_han
-from ui.downloads import megabytes
-from ui.languages import _, _n, plain
+from model.tokenizers.tokenizer_json import is_han
+from ui.frame.downloads import megabytes
+from ui.frame.languages import _, _n, plain
 
 # From this share of a text's pieces on, the map is about nothing. In 200 Chinese sentences (UD GSDSimp dev) all-MiniLM
-# can't read 25 % to 88 % of the pieces, median 62 %; in 869 English ones (EWT, GUM dev) 0 %. tests/ui/test_unread.py
+# can't read 25 % to 88 % of the pieces, median 62 %; in 869 English ones (EWT, GUM dev) 0 %.
+# tests/ui/frame/test_unread.py
 UNREADABLE = 0.25
 LATIN = 0x24F  # the last code point of Latin Extended-B
 

@@ -5,15 +5,16 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
-from analysis.dependencies import OFFSETS
-from analysis.intervals import FEWEST_ARCS
-from analysis.records import GENDER, Record, Table, habits
-from ui import heads_data, heads_gender, remarks
-from ui.heads_choices import View
-from ui.heads_words import bounds, corpus_name, guess, head_claim, origin, points, short_name, task_name
-from ui.languages import _, plain
-from viz.heads_figures import Bar, head_bars
-from viz.look import percent
+from analysis.evidence.dependencies import OFFSETS
+from analysis.evidence.intervals import FEWEST_ARCS
+from analysis.evidence.records import GENDER, Record, Table, habits
+from ui.frame import remarks
+from ui.frame.languages import _, plain
+from ui.heads import data, gender
+from ui.heads.choices import View
+from ui.heads.words import bounds, corpus_name, guess, head_claim, origin, points, short_name, task_name
+from viz.scores import Bar, head_bars
+from viz.theme import percent
 
 MOST_BARS = 10
 MOST_ELSEWHERE = 4
@@ -58,7 +59,7 @@ def card_tab(view: View) -> None:
         for line in _elsewhere(view):
             st.markdown(f"- {plain(line)}")
         for record in _genders(view):
-            st.markdown(f":primary[**▲**] {plain(heads_gender.is_no_understanding(record, view.head))}")
+            st.markdown(f":primary[**▲**] {plain(gender.is_no_understanding(record, view.head))}")
         st.markdown(f":primary[**▲**] {plain(_(CAUTION))}")
 
 
@@ -66,8 +67,8 @@ def _pronouns(view: View) -> list[Bar]:
     """What the head does with pronouns on each corpus of the model: a balanced set has no other task to show."""
     model_id = str(view.record.provenance["model"]["id"])
     bars = []
-    for corpus in heads_data.corpora(model_id, heads_data.language_of(view.record)):
-        record = heads_data.record(model_id, corpus, view.variant)
+    for corpus in data.corpora(model_id, data.language_of(view.record)):
+        record = data.record(model_id, corpus, view.variant)
         found = [record.table(task, "") for task in (GENDER, "coref-noun", "coref")] if record is not None else []
         table = next((table for table in found if table is not None), None)
         if record is not None and table is not None:
@@ -93,8 +94,8 @@ def _elsewhere(view: View) -> list[str]:
     """What the head is best at on the other corpora, in the same run."""
     model_id = str(view.record.provenance["model"]["id"])
     says = []
-    for corpus in heads_data.corpora(model_id):
-        record = heads_data.record(model_id, corpus, view.variant)
+    for corpus in data.corpora(model_id):
+        record = data.record(model_id, corpus, view.variant)
         if record is None or corpus == view.corpus:
             continue
         better = [table for table in _by_gain(record, view.head) if table.beats[view.head]][:MOST_ELSEWHERE]
@@ -110,8 +111,8 @@ def _elsewhere(view: View) -> list[str]:
 def _genders(view: View) -> list[Record]:
     """The balanced set on which this head matches genders, if it does so on one; that of the page says so above."""
     model_id = str(view.record.provenance["model"]["id"])
-    language = heads_data.language_of(view.record)
-    record = heads_data.record(model_id, f"gender_{language}", view.variant)
+    language = data.language_of(view.record)
+    record = data.record(model_id, f"gender_{language}", view.variant)
     table = None if record is None else record.table(GENDER, "")
     if view.task == GENDER or record is None or table is None or not table.beats[view.head]:
         return []

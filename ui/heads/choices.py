@@ -9,11 +9,12 @@ from typing import Literal, cast
 
 import streamlit as st
 
-from analysis.records import COREFERENCE, GENDER, Record, Table
-from ui import heads_data, links
-from ui.heads_words import CORPORA, VARIANTS, clause, task_name
-from ui.languages import _
-from viz.heads_figures import Quantity
+from analysis.evidence.records import COREFERENCE, GENDER, Record, Table
+from ui.frame import links
+from ui.frame.languages import _
+from ui.heads import data
+from ui.heads.words import CORPORA, VARIANTS, clause, task_name
+from viz.scores import Quantity
 
 DIRECTIONS = ("dep>head", "head>dep")
 QUANTITIES = {"accuracy": "accuracy", "gain": "gain over a guess"}
@@ -92,7 +93,7 @@ def segments(
 
 def read_controls(model_id: str, language: str) -> View:
     """Draws the row of controls and says what they say. Corpora in the sentence's language come first."""
-    about = (model_id, heads_data.corpora(model_id, language)[0])
+    about = (model_id, data.corpora(model_id, language)[0])
     if st.session_state.setdefault("heads_corpus_for", about) != about:
         # Another model, or a sentence in another language: its own corpora come first.
         st.session_state["heads_corpus_for"] = about
@@ -107,7 +108,7 @@ def read_controls(model_id: str, language: str) -> View:
         corpus = _corpus(model_id, task, language)
     with run_place:
         variant = _variant(model_id, corpus)
-    record = heads_data.record(model_id, corpus, variant)
+    record = data.record(model_id, corpus, variant)
     assert record is not None  # _corpus and _variant offer what is there
     with task_place:
         task = _task(tasks, first)
@@ -116,7 +117,7 @@ def read_controls(model_id: str, language: str) -> View:
         titles = {name: _("Show {quantity}").format(quantity=_(title)) for name, title in QUANTITIES.items()}
         quantity = menu(_("Show"), "show", titles, "accuracy", bare=True, width=240)
         head = head_choice(record, task, direction)
-    table = heads_data.table(record, task, direction)
+    table = data.table(record, task, direction)
     return View(record, table, task, direction, corpus, variant, cast(Quantity, quantity), head)
 
 
@@ -129,8 +130,8 @@ def head_choice(record: Record, task: str, direction: str) -> tuple[int, int]:
     """The head: what was picked for this task, else the task's best."""
     n_layers, n_heads = record.shape
     names = [f"{a + 1}-{b + 1}" for a in range(n_layers) for b in range(n_heads)]
-    table = heads_data.table(record, task, direction)
-    best = heads_data.best_head(table)
+    table = data.table(record, task, direction)
+    best = data.best_head(table)
     now = (task, direction, record.provenance.get("corpus"), record.provenance["model"]["id"])
     before = st.session_state.get("heads_at_task")
     if before is not None and before != now:
@@ -146,8 +147,8 @@ def head_choice(record: Record, task: str, direction: str) -> tuple[int, int]:
 def _all_tasks(model_id: str, language: str) -> list[str]:
     """What any corpus of this model has: pronouns, then relations, the frequent ones of the language first."""
     found: dict[str, None] = {}
-    for corpus in heads_data.corpora(model_id, language):
-        record = heads_data.record(model_id, corpus, "trained")
+    for corpus in data.corpora(model_id, language):
+        record = data.record(model_id, corpus, "trained")
         if record is not None:
             found |= dict.fromkeys(task for task, _direction in record.tasks())
     pronouns = [name for name in (GENDER, *COREFERENCE) if name in found]
@@ -158,8 +159,8 @@ def _corpus(model_id: str, task: str, language: str) -> str:
     """The corpora that have the task."""
     names = [
         name
-        for name in heads_data.corpora(model_id, language)
-        if (found := heads_data.record(model_id, name, "trained")) is not None
+        for name in data.corpora(model_id, language)
+        if (found := data.record(model_id, name, "trained")) is not None
         and any(task == each for each, _direction in found.tasks())
     ]
     if st.session_state.get("heads_corpus") not in [*names, None]:
@@ -170,7 +171,7 @@ def _corpus(model_id: str, task: str, language: str) -> str:
 
 
 def _variant(model_id: str, corpus: str) -> str:
-    names = [name for name in VARIANTS if heads_data.record(model_id, corpus, name) is not None]
+    names = [name for name in VARIANTS if data.record(model_id, corpus, name) is not None]
     return menu(
         _("Weights and mask"),
         "run",

@@ -6,14 +6,14 @@ from typing import Any
 
 import streamlit as st
 
-from analysis.corpus import Corpus, is_chinese, read_content
-from analysis.records import GENDER, Record, as_lines, as_record
-from analysis.scoring import score
+from analysis.evidence.corpora.corpus import Corpus, is_chinese, read_content
+from analysis.evidence.records import GENDER, Record, as_lines, as_record
+from analysis.evidence.scoring import score
 from model import HeadworkError
-from ui import heads_data
-from ui.heads_words import origin
-from ui.languages import _, _n, explain, plain
-from ui.loading import load_model
+from ui.frame.languages import _, _n, explain, plain
+from ui.frame.loading import load_model
+from ui.heads import data
+from ui.heads.words import origin
 
 LARGEST_MB = 1  # the server takes more, for weights: .streamlit/config.toml, maxUploadSize
 MOST_SENTENCES = 3000
@@ -67,7 +67,7 @@ def _choose(model_id: str, label: str) -> tuple[str, Corpus] | None:
             name = file.name
             corpus = read_content(name, file.getvalue())
     else:
-        name, corpus = titles[source], heads_data.own_corpus(source)
+        name, corpus = titles[source], data.own_corpus(source)
     if corpus is not None:
         _what_was_read(corpus)
     n_examples = len(corpus.sentences) + len(corpus.passages) if corpus else 0
@@ -131,7 +131,7 @@ def _score(model_id: str, name: str, corpus: Corpus) -> None:
     if not (record["dependencies"] or record["coreference"] or "gender" in record):
         st.error(_("There is no arc and no pronoun with a choice in these sentences, so nothing can be scored."))
         return
-    heads_data.keep(model_id, name, record)
+    data.keep(model_id, name, record)
     relations = [each["relation"] for each in record["dependencies"]]
     task = st.session_state.get("heads_relation")
     if not relations:
@@ -145,7 +145,7 @@ def _score(model_id: str, name: str, corpus: Corpus) -> None:
 
 def _results(model_id: str) -> None:
     """What was scored in this session, and the shipped records: each as a file."""
-    mine = {name: record for (model, name), record in heads_data.fresh().items() if model == model_id}
+    mine = {name: record for (model, name), record in data.fresh().items() if model == model_id}
     if mine:
         st.markdown(f"**{plain(_('Scored in this session'))}**")
     for number, (name, record) in enumerate(mine.items()):
@@ -164,11 +164,11 @@ def _results(model_id: str) -> None:
             "can't be told apart are listed together. The form of the file is that of `python -m analysis … --json`."
         )
     )
-    shipped = [name for name in heads_data.SHIPPED if heads_data.record(model_id, name) is not None]
+    shipped = [name for name in data.SHIPPED if data.record(model_id, name) is not None]
     if shipped:
         with st.expander(_("Records that come with the app")):
             for name in shipped:
-                there = heads_data.record(model_id, name)
+                there = data.record(model_id, name)
                 assert there is not None
                 st.markdown(plain(f"{origin(there)} · {there.provenance['source']}"))
                 st.code(str(there.provenance["command"]), language=None, wrap_lines=True)

@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from analysis.ablation import Ablation, switch_off_each
-from analysis.arrows import Line, word_pieces
-from analysis.corpus import Corpus, Passage, Sentence, lay_out, read_corpus, relation
-from analysis.gender_sentences import LANGUAGES
-from analysis.held_out import head_name
-from analysis.one_sentence import WordMaps, word_maps_of
-from analysis.records import (
+from analysis.evidence.ablation import Ablation, switch_off_each
+from analysis.evidence.arrows import Line, word_pieces
+from analysis.evidence.corpora.corpus import Corpus, Passage, Sentence, lay_out, read_corpus, relation
+from analysis.evidence.held_out import head_name
+from analysis.evidence.one_sentence import WordMaps, word_maps_of
+from analysis.evidence.records import (
     CHINESE_CORPORA,
     COREFERENCE,
     ENGLISH_CORPORA,
@@ -25,9 +24,10 @@ from analysis.records import (
     Table,
     shipped,
 )
+from analysis.sentences.gender import LANGUAGES
 from model import Mask
-from ui import loading
-from ui.languages import _
+from ui.frame import loading
+from ui.frame.languages import _
 
 SHIPPED = (*ENGLISH_CORPORA, *CHINESE_CORPORA)
 OWN = {  # what comes with the app: name → files

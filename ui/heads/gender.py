@@ -4,22 +4,22 @@ from typing import Any
 
 import streamlit as st
 
-from analysis.held_out import head_name
-from analysis.records import Record, Table
-from ui import heads_data
-from ui.heads_choices import View
-from ui.heads_words import MOST_HEADS, bounds
-from ui.languages import _, _n, plain
-from viz.look import percent
+from analysis.evidence.held_out import head_name
+from analysis.evidence.records import Record, Table
+from ui.frame.languages import _, _n, plain
+from ui.heads import data
+from ui.heads.choices import View
+from ui.heads.words import MOST_HEADS, bounds
+from viz.theme import percent
 
 MOST_FAILURES = 4
 FAILS_BELOW = 0.9
 OPPOSITE = 0.1
-ONLY_MEANING = {  # the first of `analysis.meaning.TWINS`
+ONLY_MEANING = {  # the first of `analysis.evidence.meaning.TWINS`
     "en": "The animal did not cross the street because it was too tired / wide.",
     "zh": "那只动物没有穿过街道，它太累了 / 太宽了 (the animal did not cross the street, it was too tired / wide)",
 }
-TEMPLATES = {  # of `analysis.gender_sentences`
+TEMPLATES = {  # of `analysis.sentences.gender`
     "garden": "met in the garden",
     "letter": "handed the letter",
     "hospital": "went to the hospital",
@@ -130,7 +130,7 @@ def is_no_understanding(record: Record, head: tuple[int, int]) -> str:
             "Where only the meaning decides (“{example}”), {head} moves its arrow in {moved} of {n} pairs; no head "
             "gets both right in more than {most}."
         ).format(
-            example=_(ONLY_MEANING[heads_data.language_of(record)]),
+            example=_(ONLY_MEANING[data.language_of(record)]),
             head=head_name(head),
             moved=found["moved"][layer][number],
             n=found["n"],

@@ -6,16 +6,17 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from analysis.held_out import head_name
-from analysis.intervals import FEWEST_ARCS
-from analysis.records import CONTROLS, GENDER, Record, Table, best_heads, parse_head
-from ui import heads_data, heads_gender, remarks
-from ui.heads_choices import View, choose_head, segments
-from ui.heads_main import unit
-from ui.heads_words import VARIANTS, bounds, chosen_heads, guess, head_claim, origin, points, short_name
-from ui.languages import _, plain
-from viz.heads_figures import score_grid
-from viz.look import percent
+from analysis.evidence.held_out import head_name
+from analysis.evidence.intervals import FEWEST_ARCS
+from analysis.evidence.records import CONTROLS, GENDER, Record, Table, best_heads, parse_head
+from ui.frame import remarks
+from ui.frame.languages import _, plain
+from ui.heads import data, gender
+from ui.heads.choices import View, choose_head, segments
+from ui.heads.main import unit
+from ui.heads.words import VARIANTS, bounds, chosen_heads, guess, head_claim, origin, points, short_name
+from viz.scores import score_grid
+from viz.theme import percent
 
 MOST_ROWS = 24
 MOST_HEADS = 8  # columns that fit on a phone
@@ -85,8 +86,7 @@ def _nouns(view: View) -> None:
     (each, *_others) = view.record.raw["gender"]
     parts = [(str(part["pair"]), part) for part in each.get("by_pair", ())]
     parts += [
-        (_(heads_gender.TEMPLATES.get(part["template"], part["template"])), part)
-        for part in each.get("by_template", ())
+        (_(gender.TEMPLATES.get(part["template"], part["template"])), part) for part in each.get("by_template", ())
     ]
     if not parts:
         st.markdown(plain(_("Single pairs of nouns come with the trained run only.")))
@@ -151,7 +151,7 @@ def _busiest(tables: list[Table], heads: list[tuple[int, int]]) -> str:
 
 def _controls(view: View) -> None:
     model_id = str(view.record.provenance["model"]["id"])
-    runs = {name: heads_data.record(model_id, view.corpus, name) for name in ("trained", *CONTROLS)}
+    runs = {name: data.record(model_id, view.corpus, name) for name in ("trained", *CONTROLS)}
     if any(record is None for record in runs.values()):
         st.markdown(plain(_("Controls come with the shipped records only; this corpus was scored here.")))
         return
@@ -196,7 +196,7 @@ def _held_out(table: Table | None) -> str:
 
 def _causal(view: View) -> None:
     model_id = str(view.record.provenance["model"]["id"])
-    fair, causal = (heads_data.record(model_id, view.corpus, name) for name in ("fair", "causal"))
+    fair, causal = (data.record(model_id, view.corpus, name) for name in ("fair", "causal"))
     st.markdown(
         plain(
             _(
@@ -242,6 +242,6 @@ def _causal(view: View) -> None:
 
 
 def _clicked(heads: list[tuple[int, int]]) -> None:
-    cell = heads_data.selected_cells("heads_labour_grid")
+    cell = data.selected_cells("heads_labour_grid")
     if cell is not None:
         choose_head(heads[cell[1]])

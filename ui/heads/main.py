@@ -4,11 +4,13 @@ from typing import Any
 
 import streamlit as st
 
-from analysis.coreference import BASELINES
-from analysis.records import CONTROLS, GENDER, Record, Table, shipped
-from ui import heads_data, heads_gender, remarks
-from ui.heads_choices import View, choose_head
-from ui.heads_words import (
+from analysis.evidence.coreference import BASELINES
+from analysis.evidence.records import CONTROLS, GENDER, Record, Table, shipped
+from ui.frame import remarks
+from ui.frame.languages import _, plain
+from ui.heads import data, gender
+from ui.heads.choices import View, choose_head
+from ui.heads.words import (
     CUES,
     bounds,
     chosen_heads,
@@ -20,9 +22,8 @@ from ui.heads_words import (
     points,
     task_name,
 )
-from ui.languages import _, plain
-from viz.heads_figures import score_grid
-from viz.look import percent
+from viz.scores import score_grid
+from viz.theme import percent
 
 LISTED = 5
 STYLE = """<style>
@@ -87,7 +88,7 @@ def picture(view: View) -> None:
             table.beats,
             [str(layer + 1) for layer in range(table.accuracy.shape[0])],
             [str(head + 1) for head in range(table.accuracy.shape[1])],
-            heads_data.hovers(table, _hover),
+            data.hovers(table, _hover),
             quantity=view.quantity,
             hollow=[table.is_thin] * len(table.accuracy),
             selected=view.head,
@@ -125,7 +126,7 @@ def _claims(view: View) -> None:
     st.markdown(f"**{plain(held_out_claim(table))}**")
     st.caption(plain(_how_chosen(table)))
     if table.task == GENDER and view.variant not in CONTROLS:
-        st.markdown(f":primary[**▲**] {plain(heads_gender.is_no_understanding(view.record, view.head))}")
+        st.markdown(f":primary[**▲**] {plain(gender.is_no_understanding(view.record, view.head))}")
     for head in table.ranked()[:LISTED]:
         name = f"{head[0] + 1}-{head[1] + 1}"
         mark = "◆ " if head == view.head else ""
@@ -140,7 +141,7 @@ def _claims(view: View) -> None:
     if view.head not in table.ranked()[:LISTED]:
         st.markdown(f"◆ {plain(head_claim(table, view.head))}")
     if table.task == GENDER:
-        heads_gender.about(view)
+        gender.about(view)
     elif table.direction == "":
         _about_coreference(view)
     for said in (_where_it_fails(view.record, table), _left_out(view.record) if table.direction else ""):
@@ -152,7 +153,7 @@ def _how_chosen(table: Table) -> str:
     if table.held_out is None or table.held_out["gain_interval"] is None:
         return _("Too few to choose a head by: read these as examples.")
     if table.task == GENDER:
-        return heads_gender.how_chosen(table)
+        return gender.how_chosen(table)
     says = _("Chosen on half of the sentences, scored on the other half. Below: each head as if asked alone.")
     if len(table.ties) > 1:
         says += " " + _("Can't be told from the best: {heads}.").format(heads=", ".join(table.ties[1:6]))
@@ -190,8 +191,8 @@ def _by_cue(view: View, cues: list[dict[str, Any]]) -> str:
 def _other_corpora(view: View) -> str:
     """The chosen head on the other corpora: a head is a habit measured on one."""
     found = []
-    for corpus in heads_data.corpora(str(view.record.provenance["model"]["id"])):
-        record = heads_data.record(str(view.record.provenance["model"]["id"]), corpus, view.variant)
+    for corpus in data.corpora(str(view.record.provenance["model"]["id"])):
+        record = data.record(str(view.record.provenance["model"]["id"]), corpus, view.variant)
         if record is None or corpus == view.corpus:
             continue
         table = record.table(view.table.task, "") or record.table("coref", "")
@@ -258,6 +259,6 @@ def _hover(table: Table, head: tuple[int, int]) -> str:
 
 
 def _clicked() -> None:
-    cell = heads_data.selected_cells("heads_grid")
+    cell = data.selected_cells("heads_grid")
     if cell is not None:
         choose_head(cell)

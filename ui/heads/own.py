@@ -2,18 +2,19 @@
 
 import streamlit as st
 
-from analysis import parsing
-from analysis.chinese import is_pronoun
-from analysis.corpus import Span, is_chinese
-from analysis.one_sentence import Link, WordMaps, hits_and_misses, offset_of, pointing
-from analysis.parsing import NoParser
-from analysis.records import COREFERENCE, GENDER, Table
+from analysis.evidence import parsing
+from analysis.evidence.corpora.corpus import Span, is_chinese
+from analysis.evidence.one_sentence import Link, WordMaps, hits_and_misses, offset_of, pointing
+from analysis.evidence.parsing import NoParser
+from analysis.evidence.records import COREFERENCE, GENDER, Table
+from analysis.words.chinese import is_pronoun
 from model import Mask
-from ui import chinese_words, examples, heads_data, heads_used, loading
-from ui.heads_choices import View, segments
-from ui.heads_words import RELATIONS, guess, head_claim, origin, task_name
-from ui.languages import _, explain, plain
-from ui.unread import unread
+from ui.frame import chinese_words, examples, loading
+from ui.frame.languages import _, explain, plain
+from ui.frame.unread import unread
+from ui.heads import data, used
+from ui.heads.choices import View, segments
+from ui.heads.words import RELATIONS, guess, head_claim, origin, task_name
 
 WAYS = {"hand": "Link two words by hand", "parser": "Parse the sentence"}
 ARCS = {"hand": "your link", "parser": "parsed arc"}
@@ -31,13 +32,13 @@ def own_sentence(view: View, model_id: str, text: str, mask: Mask) -> None:
     if way == "parser":
         found = _parsed(view, trace.text, model_id, mask)
     else:
-        found = _by_hand(view, heads_data.maps_of(text, model_id, mask), text)
+        found = _by_hand(view, data.maps_of(text, model_id, mask), text)
     if found is None:
         return
     maps, links, link = found
     st.markdown(plain(_one_link(view, maps, link)))
     st.markdown(plain(_its_record(view, link)))
-    from ui.heads_sentence import Shown, draw
+    from ui.heads.sentence import Shown, draw
 
     for said in (chinese_words.who_parted(maps.parted_by), chinese_words.shares_piece(maps, link)):
         st.markdown(f":small[{plain(said)}]")
@@ -45,7 +46,7 @@ def own_sentence(view: View, model_id: str, text: str, mask: Mask) -> None:
     arrows = hits_and_misses(maps.target[:, view.head[0], view.head[1]], [link])
     drawn = Shown(trace.text, maps, tuple(links), tuple(arrows), ARCS[way])
     with draw(view, drawn, marked=(link.asking, link.wanted)):
-        heads_used.used(view, text, model_id, mask, maps, (link,))
+        used.used(view, text, model_id, mask, maps, (link,))
 
 
 def _parsed(view: View, text: str, model_id: str, mask: Mask) -> tuple[WordMaps, list[Link], Link] | None:
@@ -70,9 +71,9 @@ def _parsed(view: View, text: str, model_id: str, mask: Mask) -> tuple[WordMaps,
         st.info(_("The parser found none of these relations here. Link two words by hand."))
         return None
     spans: tuple[Span, ...] = parsed.spans
-    maps = heads_data.maps_of(text, model_id, mask, parsed.words, spans)
+    maps = data.maps_of(text, model_id, mask, parsed.words, spans)
     links = [link for link in parsed.links if max(link.asking, link.wanted) < len(maps.words)]
-    from ui.heads_sentence import link_name
+    from ui.heads.sentence import link_name
 
     labels = [link_name(link, parsed.words) for link in links]
     at = next((i for i, link in enumerate(links) if link.relation == view.table.task), 0)

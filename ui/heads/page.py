@@ -2,16 +2,16 @@
 
 import streamlit as st
 
-from analysis.corpus import is_chinese
+from analysis.evidence.corpora.corpus import is_chinese
 from model import HeadworkError, Mask
-from ui import heads_choices, heads_data, heads_main
-from ui.heads_card import card_tab
-from ui.heads_corpus import corpus_tab
-from ui.heads_labour import labour_tab
-from ui.heads_sentence import sentence_tab
-from ui.languages import _, explain, plain
-from ui.loading import load_model
-from ui.tabs import open_tab
+from ui.frame.languages import _, explain, plain
+from ui.frame.loading import load_model
+from ui.frame.tabs import open_tab
+from ui.heads import choices, data, main
+from ui.heads.card import card_tab
+from ui.heads.corpus import corpus_tab
+from ui.heads.labour import labour_tab
+from ui.heads.sentence import sentence_tab
 
 TABS = {
     "labour": "Who does what",
@@ -29,10 +29,10 @@ def show(model_id: str, text: str, mask: Mask) -> None:
         text: the sidebar's sentence.
         mask: the sidebar's.
     """
-    heads_main.title(heads_data.n_heads(model_id))
+    main.title(data.n_heads(model_id))
     for key, value in st.session_state.pop("heads_next", {}).items():
         st.session_state[key] = value
-    if not heads_data.corpora(model_id):
+    if not data.corpora(model_id):
         label, entry = load_model(model_id).label, load_model(model_id).entry
         if entry is not None and entry.source == "learnt":
             said = _(
@@ -41,16 +41,16 @@ def show(model_id: str, text: str, mask: Mask) -> None:
             )
             st.info(plain(said.format(model=label)))
             return
-        heads_main.no_record(label)
+        main.no_record(label)
         st.session_state.setdefault("heads_upload_source", "en")  # so that one click is enough
         corpus_tab(model_id, label)
         return
-    view = heads_choices.read_controls(model_id, "zh" if is_chinese(text) else "en")
-    heads_main.picture(view)
+    view = choices.read_controls(model_id, "zh" if is_chinese(text) else "en")
+    main.picture(view)
     _tabs(view, model_id, text, mask)
 
 
-def _tabs(view: heads_choices.View, model_id: str, text: str, mask: Mask) -> None:
+def _tabs(view: choices.View, model_id: str, text: str, mask: Mask) -> None:
     """Only the open tab is computed."""
     opened, place = open_tab(TABS, state="heads_view", link="view")
     with place:

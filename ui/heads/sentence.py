@@ -7,17 +7,19 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from analysis.corpus import Passage, Sentence
-from analysis.one_sentence import Link, WordMaps, hits_and_misses, links_of
-from analysis.records import GENDER
+from analysis.evidence.corpora.corpus import Passage, Sentence
+from analysis.evidence.one_sentence import Link, WordMaps, hits_and_misses, links_of
+from analysis.evidence.records import GENDER
 from model import Mask
-from ui import chinese_words, heads_data, heads_own, heads_used, loading, mask_choice, remarks
-from ui.heads_choices import View, kept, segments
-from ui.heads_words import COREFERENCE_NAMES, RELATIONS, clause, task_name
-from ui.languages import _, _n, plain
-from viz.arc_figure import arc_figure, sentence_width
-from viz.heads_figures import outline
+from ui.frame import chinese_words, loading, remarks
+from ui.frame.languages import _, _n, plain
+from ui.heads import data, own, used
+from ui.heads.choices import View, kept, segments
+from ui.heads.words import COREFERENCE_NAMES, RELATIONS, clause, task_name
+from ui.masks import choice
+from viz.dependency_arcs import arc_figure, sentence_width
 from viz.heatmaps import head_heatmap
+from viz.scores import outline
 
 SOURCES = {"corpus": "From Headwork's corpus", "own": "Your sentence"}
 MOST_LISTED = 64  # of the balanced set: one sentence for each of 16 pairs of nouns, four ways
@@ -48,15 +50,15 @@ def sentence_tab(view: View, model_id: str, text: str, mask: Mask) -> None:
         _("Which sentence"), "source", {name: _(title) for name, title in SOURCES.items()}, "corpus", bare=True
     )
     if source == "own":
-        heads_own.own_sentence(view, model_id, text, mask)
+        own.own_sentence(view, model_id, text, mask)
         return
     _from_corpus(view, model_id)
 
 
 def _from_corpus(view: View, model_id: str) -> None:
     task = view.table.task
-    language = heads_data.language_of(view.record)
-    examples = heads_data.askable(task, language, model_id)
+    language = data.language_of(view.record)
+    examples = data.askable(task, language, model_id)
     if not examples:
         st.info(_("Headwork's own sentences have no such arc. Choose another relation, or your sentence."))
         return
@@ -72,15 +74,15 @@ def _from_corpus(view: View, model_id: str) -> None:
     everything = is_arcs and st.toggle(_("All relations of the sentence"), key="heads_all")
     if language == "zh":
         chinese_words.pronouns_without_token(loading.trace(example.text, model_id, mask), offers=False)
-    maps = heads_data.maps_of(example.text, model_id, mask, example.words, example.spans)
+    maps = data.maps_of(example.text, model_id, mask, example.words, example.spans)
     shown = _passage(view, example, maps) if isinstance(example, Passage) else _arcs(view, example, maps, everything)
     st.markdown(plain(_result(view, shown, maps)))
     said = _("Arcs by hand or by construction, Headwork's own sentences. Trained weights, mask {mask}.")
-    st.caption(plain(said.format(mask=mask_choice.name(mask))))
+    st.caption(plain(said.format(mask=choice.name(mask))))
     if task == GENDER:
         st.markdown(f":small[{plain(_('The four sentences of each pair stand after each other in the list.'))}]")
     with draw(view, shown):
-        heads_used.used(view, example.text, model_id, mask, maps, shown.links)
+        used.used(view, example.text, model_id, mask, maps, shown.links)
 
 
 def _arcs(view: View, sentence: Sentence, maps: WordMaps, everything: bool) -> Shown:

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from analysis.one_sentence import Link, WordMaps
+from analysis.evidence.one_sentence import Link, WordMaps
 from model import Mask
-from ui import heads_data, remarks
-from ui.heads_choices import View, segments
-from ui.languages import _, plain
-from viz.heads_figures import used_against_looked
+from ui.frame import remarks
+from ui.frame.languages import _, plain
+from ui.heads import data
+from ui.heads.choices import View, segments
+from viz.scores import used_against_looked
 
 OF = {"word": "the word", "sentence": "the whole sentence"}
 
@@ -40,7 +41,7 @@ def used(view: View, text: str, model_id: str, mask: Mask, maps: WordMaps, links
     if not maps.pieces[word]:
         st.info(_("No piece of the vocabulary stands for this word alone. Choose another."))
         return
-    ablation = heads_data.ablation(text, model_id, mask)
+    ablation = data.ablation(text, model_id, mask)
     change = ablation.of_pieces(maps.pieces[word]) if of == "word" else ablation.of_sentence()
     wanted = next((link.wanted for link in links if link.asking == word), None)
     weight, axis = _weight(maps, word, wanted)

@@ -3,9 +3,9 @@
 import re
 from typing import Any
 
-from analysis.records import GENDER, Record, Table
-from ui.languages import _
-from viz.look import percent
+from analysis.evidence.records import GENDER, Record, Table
+from ui.frame.languages import _
+from viz.theme import percent
 
 # relation → dependent (one, many) and head (one, many): what UD's guidelines say, in a word or a clause.
 RELATIONS: dict[str, tuple[str, str, str, str]] = {

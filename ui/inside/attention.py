@@ -6,16 +6,17 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from analysis import reshape
-from analysis.source import excerpt
-from analysis.steps import Matrix, Record, Stage, StageKey, attention_stages, cell_path
-from analysis.worked import example_code
-from ui import inside_controls, inside_words
-from ui.inside_controls import choose, token
-from ui.languages import _, plain
-from ui.remarks import CHART
-from viz.block_figures import bars
-from viz.step_figures import reshape_figure, tiles_figure
+from analysis.blocks import reshape
+from analysis.blocks.source import excerpt
+from analysis.blocks.steps import Matrix, Record, Stage, StageKey, attention_stages, cell_path
+from analysis.blocks.worked_examples import example_code
+from ui.frame.languages import _, plain
+from ui.frame.remarks import CHART
+from ui.inside import controls
+from ui.inside import words as inside_words
+from ui.inside.controls import choose, token
+from viz.block import bars
+from viz.steps import reshape_figure, tiles_figure
 
 MOST_PLACES = (6, 24, 8)  # N, d_model and h up to which the reshape is drawn in the page's own sizes
 LESSON = (3, 8, 2)  # else in these
@@ -150,8 +151,8 @@ def _contiguous(n_tokens: int, d_model: int, n_heads: int) -> None:
 
 def _code(stage: Stage) -> None:
     if stage.key == "input":
-        if inside_controls.source() == "example":
-            st.code(example_code(inside_controls.example_sizes()), language="python", wrap_lines=True)
+        if controls.source() == "example":
+            st.code(example_code(controls.example_sizes()), language="python", wrap_lines=True)
             return
         shown = excerpt("embed")
     else:

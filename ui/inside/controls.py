@@ -6,12 +6,13 @@ from typing import Any, TypeVar
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from analysis.steps import Record
-from analysis.worked import EXAMPLES, Sizes, check_sizes
+from analysis.blocks.steps import Record
+from analysis.blocks.worked_examples import EXAMPLES, Sizes, check_sizes
 from model import HeadworkError, Mask
 from model.blocks import Activation, NormPlace
-from ui import controls, inside_runs, links, loading, remarks
-from ui.languages import _, explain, plain
+from ui.frame import controls, links, loading, remarks
+from ui.frame.languages import _, explain, plain
+from ui.inside import runs
 
 SOURCES = {
     "example": "Worked example",
@@ -67,10 +68,10 @@ def _example() -> Record:
     sizes = example_sizes()
     layer, head = _layer_head(sizes.layers, sizes.heads)
     try:
-        return inside_runs.example(sizes, controls.mask(), layer, head)
+        return runs.example(sizes, controls.mask(), layer, head)
     except HeadworkError:  # a mask drawn for another number of tokens
         st.markdown(f":small[{plain(_('Runs without the mask in the sidebar: it was drawn for another sentence.'))}]")
-        return inside_runs.example(sizes, Mask.bidirectional(), layer, head)
+        return runs.example(sizes, Mask.bidirectional(), layer, head)
 
 
 def _open_reshape() -> None:
@@ -84,7 +85,7 @@ def _model() -> Record:
     loaded = loading.load_model(controls.model())
     layer, head = _layer_head(loaded.n_layers, loaded.n_heads)
     with st.spinner(_("Loading the model and reading the sentence…")):
-        return inside_runs.trained(controls.sentence(), loaded.id, controls.mask(), layer, head)
+        return runs.trained(controls.sentence(), loaded.id, controls.mask(), layer, head)
 
 
 def _sentence(row: DeltaGenerator) -> Record:
@@ -118,7 +119,7 @@ def _sentence(row: DeltaGenerator) -> Record:
             d_model=sizes.d_model, heads=sizes.heads, d_ff=sizes.d_ff, layers=sizes.layers
         )
         st.error(f"{explain(error)} {plain(kept)}", icon="✋")
-    found = inside_runs.sentence(controls.sentence(), n_tokens, sizes, controls.mask(), layer, head)
+    found = runs.sentence(controls.sentence(), n_tokens, sizes, controls.mask(), layer, head)
     said = _("Untrained: random weights from the seed. Read: {n} tokens, a word, mark or Chinese character each.")
     st.markdown(f":small[{plain(said.format(n=found.n_tokens))}]")
     return found

@@ -5,10 +5,10 @@ from pathlib import Path
 import streamlit as st
 
 import viz
-from analysis.block_steps import Box, BoxKey, boxes, skips
-from analysis.steps import Record
-from ui import links
-from ui.languages import _
+from analysis.blocks.block_steps import Box, BoxKey, boxes, skips
+from analysis.blocks.steps import Record
+from ui.frame import links
+from ui.frame.languages import _
 
 FILES = Path(viz.__file__).parent / "components"
 OPEN = "inside_box"  # session state: the box that is open

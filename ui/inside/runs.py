@@ -6,11 +6,11 @@ from threading import BoundedSemaphore, Condition
 import torch
 from cachetools import LRUCache, cached
 
-from analysis.steps import Record, record_forward
-from analysis.worked import BOUNDS, LABELS, Sizes, check_sizes, sentence_example, worked_example
+from analysis.blocks.steps import Record, record_forward
+from analysis.blocks.worked_examples import BOUNDS, LABELS, Sizes, check_sizes, sentence_example, worked_example
 from model import Mask
-from model.toy_tokens import ToyTokenizer
-from ui.loading import load_model, named
+from model.tokenizers.toy import ToyTokenizer
+from ui.frame.loading import load_model, named
 
 KEPT_BYTES = 192_000_000  # one layer at 512 tokens: 90 MB of the built-in model, 150 MB of BERT-base; 8 MB at 16
 
@@ -20,7 +20,7 @@ _forwards = BoundedSemaphore(os.cpu_count() or 1)  # each takes up to 100 MB bes
 
 
 def example(sizes: Sizes, mask: Mask, layer: int, head: int) -> Record:
-    """A worked example: three tokens with random x, as `analysis.worked.example_code` makes them."""
+    """A worked example: three tokens with random x, as `analysis.blocks.worked_examples.example_code` makes them."""
     return _example(sizes, mask, layer, head)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import streamlit as st
 
-from analysis.block_steps import (
+from analysis.blocks.block_steps import (
     Box,
     curve,
     drift,
@@ -14,16 +14,16 @@ from analysis.block_steps import (
     residual,
     same_number,
 )
-from analysis.source import excerpt
-from analysis.steps import Record
-from ui import inside_words
-from ui.block_diagram import NAMES, block_diagram
-from ui.inside_attention import code, small, titled
-from ui.inside_controls import token
-from ui.languages import _, plain
-from ui.remarks import CHART
-from viz.block_figures import bars, curve_figure, drift_figure, entropies_figure, lines
-from viz.step_figures import tiles_figure
+from analysis.blocks.source import excerpt
+from analysis.blocks.steps import Record
+from ui.frame.languages import _, plain
+from ui.frame.remarks import CHART
+from ui.inside import words as inside_words
+from ui.inside.attention import code, small, titled
+from ui.inside.controls import token
+from ui.inside.diagram import NAMES, block_diagram
+from viz.block import bars, curve_figure, drift_figure, entropies_figure, lines
+from viz.steps import tiles_figure
 
 AROUND = 24  # tokens to each side of the chosen one whose entropies are drawn
 

@@ -6,8 +6,8 @@ import streamlit as st
 
 from model.tasks import TASKS, Task
 from model.training import Settings
-from ui import links
-from ui.languages import _
+from ui.frame import links
+from ui.frame.languages import _
 
 HEADS = ("1", "2", "4", "8")
 LAYERS = ("1", "2")

@@ -4,17 +4,18 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from analysis.export import csv_bytes
-from analysis.trainings import curves_table, heads_table, source
-from model import HeadworkError, learnt
+from analysis.evidence.trainings import curves_table, heads_table, source
+from analysis.maps.export import csv_bytes
+from model import HeadworkError
 from model.training import Training
 from model.version import app_version
-from ui import controls
-from ui.languages import _, _n, explain, plain
-from ui.learn_runs import Shown
-from ui.learn_words import network_names
+from model.weights import trained
+from ui.frame import controls
+from ui.frame.languages import _, _n, explain, plain
+from ui.learn.runs import Shown
+from ui.learn.words import network_names
 
-LARGEST_MB = learnt.MOST_BYTES // 10**6  # so much does the server take: .streamlit/config.toml, maxUploadSize
+LARGEST_MB = trained.MOST_BYTES // 10**6  # so much does the server take: .streamlit/config.toml, maxUploadSize
 MOST_NAMED = 16  # models of a session in the sidebar's menu; the oldest goes first
 FAILED = "learn_not_taken"  # session state, from the press of a button to the run that follows it
 # Of a network trained in this session it is known; what a file says of itself, anybody can write.
@@ -83,8 +84,8 @@ def _saved() -> None:
         return
     content = file.getvalue()
     try:
-        learnt.from_bytes(content)
-        found = learnt.about(content)
+        trained.from_bytes(content)
+        found = trained.about(content)
     except HeadworkError as error:
         st.error(f"{plain(file.name)}: {explain(error)}", icon="✋")
         return
@@ -111,9 +112,9 @@ def _open_buttons(of: str, make: Callable[[], bytes], name: str) -> None:
 def _take(make: Callable[[], bytes], name: str) -> None:
     """Remembers the network and lets the sidebar name it: TRAINED_HERE or FROM_FILE."""
     content = make()
-    found = learnt.about(content)
+    found = trained.about(content)
     try:
-        model_id = learnt.remember(content)
+        model_id = trained.remember(content)
     except HeadworkError as error:  # a training that went wrong has weights that are not numbers
         st.session_state[FAILED] = error
         return
@@ -122,7 +123,7 @@ def _take(make: Callable[[], bytes], name: str) -> None:
     controls.take(found.sample, model_id, found.settings.allowed)
 
 
-def _label(found: learnt.Learnt, name: str) -> str:
+def _label(found: trained.Learnt, name: str) -> str:
     """What the sidebar's menu calls it, in the language in which it was made."""
     settings = found.settings
     heads = _n("{n} head", "{n} heads", settings.heads).format(n=settings.heads)
@@ -138,7 +139,7 @@ def _weights(shown: Shown, number: int) -> Callable[[], bytes]:
 
 @st.cache_data(max_entries=32, show_spinner=False)
 def _file(name: tuple[str, int, int], _training: Training) -> bytes:
-    return learnt.to_bytes(_training)
+    return trained.to_bytes(_training)
 
 
 def _file_name(training: Training) -> str:

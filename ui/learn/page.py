@@ -3,15 +3,16 @@
 import streamlit as st
 
 from model.training import Settings
-from ui import learn_controls, learn_runs, learn_words
-from ui.faults import fragment
-from ui.languages import _, plain
-from ui.learn_picture import picture
-from ui.learn_runs import Race
-from ui.learn_seeds import seeds_tab
-from ui.learn_tabs import curves_tab, off_tab
-from ui.learn_take import take_tab
-from ui.tabs import open_tab
+from ui.frame.faults import fragment
+from ui.frame.languages import _, plain
+from ui.frame.tabs import open_tab
+from ui.learn import controls, runs
+from ui.learn import words as learn_words
+from ui.learn.export import take_tab
+from ui.learn.picture import picture
+from ui.learn.runs import Race
+from ui.learn.seeds import seeds_tab
+from ui.learn.tabs import curves_tab, off_tab
 
 EVERY = 0.5  # seconds between two looks at a training
 EVERY_IN_LINE = 1.5  # and at a place in line
@@ -44,8 +45,8 @@ def title() -> None:
 
 def show() -> None:
     """Everything below the title."""
-    settings = learn_controls.settings()
-    race = learn_runs.race()
+    settings = controls.settings()
+    race = runs.race()
     state = race.job.state if race is not None else "resting"
     seeds_state = _seeds_state()
     heads = {"running": _head_live, "waiting": _head_in_line}
@@ -60,7 +61,7 @@ def show() -> None:
 
 
 def _seeds_state() -> str:
-    trial = learn_runs.trial()
+    trial = runs.trial()
     return trial.job.state if trial is not None else "resting"
 
 
@@ -69,7 +70,7 @@ def _head(settings: Settings, state: str, seeds_state: str) -> None:
 
     When a training has come to another state, the whole page is drawn for it.
     """
-    race, trial = learn_runs.race(), learn_runs.trial()
+    race, trial = runs.race(), runs.trial()
     for training in (race, trial):
         if training is not None:
             training.job.seen()
@@ -84,7 +85,7 @@ def _head(settings: Settings, state: str, seeds_state: str) -> None:
 def _below(settings: Settings) -> None:
     """The picture and what is to be said about it."""
     with st.container(gap="xsmall"):
-        shown = learn_runs.shown(settings)
+        shown = runs.shown(settings)
         picture(shown)
         st.markdown(f":small[{plain(learn_words.below(shown))}]")
         st.caption(_(learn_words.SIDEBAR))
@@ -106,9 +107,9 @@ def _buttons(settings: Settings, race: Race | None) -> bool:
             race.job.rest()
             is_pressed = True
     elif state != "resting" or not is_same:
-        networks = learn_words.network_names([*learn_runs.beside(settings), settings])
+        networks = learn_words.network_names([*runs.beside(settings), settings])
         if _button(_("Train {networks}").format(networks=_(" and ").join(networks)), "start", main=True):
-            learn_runs.new_race(settings).job.go()
+            runs.new_race(settings).job.go()
             is_pressed = True
     if race is not None and state == "resting" and _button(_("Go on"), "go_on", main=is_same):
         race.job.go()
@@ -117,11 +118,11 @@ def _buttons(settings: Settings, race: Race | None) -> bool:
     if state != "resting":
         off = _("Pause first.") if is_busy else _("This run is at its end.") if is_same else None
     if _button(_("Step ahead"), "step", off=off, help=_("Trains up to the next checkpoint, then rests.")):
-        (race if race is not None and state == "resting" else learn_runs.new_race(settings)).one_checkpoint()
+        (race if race is not None and state == "resting" else runs.new_race(settings)).one_checkpoint()
         is_pressed = True
     off = _("Nothing was trained here yet.") if race is None else None
     if _button(_("Reset"), "reset", off=off, help=_("Ends this run and lets it go.")):
-        learn_runs.forget_race()
+        runs.forget_race()
         is_pressed = True
     return is_pressed
 
@@ -138,7 +139,7 @@ def _status(settings: Settings, race: Race | None) -> None:
     st.markdown(f":small[{plain(_(settings.rule.about))}]")
     if race is not None:
         _progress(race)
-    shown = learn_runs.shown(settings)
+    shown = runs.shown(settings)
     if not shown.live and shown.settings != settings:
         words = _("The run below has other settings than the controls: {run}")
         words = words.format(run=learn_words.about(shown.settings))
@@ -156,7 +157,7 @@ def _progress(race: Race) -> None:
     elif job.state == "waiting":
         st.progress(job.share, text=learn_words.place_in_line(job.ahead))
     elif job.state == "failed":
-        learn_runs.tell_fault(job)
+        runs.tell_fault(job)
     elif job.state == "resting":
         words = _("Paused at step {step} of {steps}.").format(step=race.main.step_number, steps=race.settings.steps)
         if job.left_alone:
@@ -165,7 +166,7 @@ def _progress(race: Race) -> None:
 
 
 def _tab(opened: str, settings: Settings) -> None:
-    shown = learn_runs.shown(settings)
+    shown = runs.shown(settings)
     if opened == "seeds":
         seeds_tab(settings)
     elif opened == "take":

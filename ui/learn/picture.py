@@ -6,9 +6,9 @@ from typing import Any
 import streamlit as st
 
 import viz
-from ui.languages import _
-from ui.learn_runs import Shown
-from ui.learn_words import network_names, relation_names
+from ui.frame.languages import _
+from ui.learn.runs import Shown
+from ui.learn.words import network_names, relation_names
 from viz.learning import PART, Lesson, Network, learning_part, learning_view
 
 FILES = Path(viz.__file__).parent / "components"

@@ -16,11 +16,11 @@ from model import HeadworkError
 from model import settings as server
 from model.training import Recorded, Settings, Training, read_record, winners
 from model.training.frames import steps_to_look_at
-from ui.languages import _, explain
-from ui.loading import kept_for_long
-from ui.training_jobs import Job, Line
+from ui.frame.languages import _, explain
+from ui.frame.loading import kept_for_long
+from ui.learn.jobs import Job, Line
 from viz.learning import owners
-from viz.learning_figures import Run
+from viz.learning_curves import Run
 
 SLICE = 5  # steps between two looks around; about 15 ms
 SEED_HEADS = (1, 2, 4, 8)

@@ -4,13 +4,14 @@ import numpy as np
 import streamlit as st
 
 from model.training import Settings
-from ui import learn_runs, learn_words
-from ui.faults import fragment
-from ui.languages import _, plain
-from ui.learn_runs import Trial
-from ui.learn_words import network_names
-from ui.remarks import CHART
-from viz.learning_figures import deviation, seed_curves_figure, seeds_figure
+from ui.frame.faults import fragment
+from ui.frame.languages import _, plain
+from ui.frame.remarks import CHART
+from ui.learn import runs as learn_runs
+from ui.learn import words
+from ui.learn.runs import Trial
+from ui.learn.words import network_names
+from viz.learning_curves import deviation, seed_curves_figure, seeds_figure
 
 EVERY = 1.0  # seconds between two looks at the runs
 NUMBERS = (3, 5, 10)
@@ -65,7 +66,7 @@ def _tab(settings: Settings, was_busy: bool) -> None:
         st.markdown(f":small[{plain(done)}]")
     elif trial.job.state == "failed":
         learn_runs.tell_fault(trial.job)
-    st.markdown(f":small[{plain(learn_words.about_seeds(trial.settings))}]")
+    st.markdown(f":small[{plain(words.about_seeds(trial.settings))}]")
     st.markdown("  \n".join(plain(line) for line in _table(trial)))
     if was_busy and not is_busy:
         st.rerun()
@@ -79,10 +80,10 @@ def _progress(trial: Trial) -> None:
     job = trial.job
     done = _("{done} of {all} networks trained").format(done=len(trial.runs), all=trial.n_runs)
     if job.state == "waiting":
-        st.progress(job.share, text=f"{done} · {learn_words.place_in_line(job.ahead)}")
+        st.progress(job.share, text=f"{done} · {words.place_in_line(job.ahead)}")
     else:
         left = job.seconds_left
-        rest = " · " + _("about {time} left").format(time=learn_words.seconds(left)) if left is not None else ""
+        rest = " · " + _("about {time} left").format(time=words.seconds(left)) if left is not None else ""
         st.progress(job.share, text=done + rest)
 
 

@@ -6,13 +6,13 @@ import numpy as np
 import streamlit as st
 
 from model.training import SwitchedOff, Training
-from ui.languages import _, plain
-from ui.learn_runs import Shown
-from ui.learn_words import network_names, relation_names
-from ui.remarks import CHART
+from ui.frame.languages import _, plain
+from ui.frame.remarks import CHART
+from ui.learn.runs import Shown
+from ui.learn.words import network_names, relation_names
 from viz.learning import owners
-from viz.learning_figures import Answers, entropy_figure, relations_figure, switched_off_figure
-from viz.look import percent
+from viz.learning_curves import Answers, entropy_figure, relations_figure, switched_off_figure
+from viz.theme import percent
 
 NEEDED = 0.5  # a relation needs a head when at most half of its right answers are left without it
 LITTLE = 0.9  # and loses little when at least nine tenths are left

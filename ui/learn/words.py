@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from model.tasks import Task
 from model.training import Settings
-from ui.languages import _, _n
-from ui.learn_runs import Shown, beside
+from ui.frame.languages import _, _n
+from ui.learn.runs import Shown, beside
 
 HOW_TO_READ = (
     "- Each **map** is one head on one and the same sentence: a row is a token that looks (query), a column a token "

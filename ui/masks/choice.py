@@ -5,9 +5,10 @@ from dataclasses import replace
 import streamlit as st
 
 from model import AttentionTrace, HeadworkError, Mask, parse_mask
-from ui import links, mask_grid
-from ui.controls import NUMBER_BOUNDS, fits
-from ui.languages import _
+from ui.frame import links
+from ui.frame.controls import NUMBER_BOUNDS, fits
+from ui.frame.languages import _
+from ui.masks import grid
 
 KINDS = {
     "causal": "causal",
@@ -42,9 +43,9 @@ def make(kind: str, size: int, n_tokens: int) -> Mask:
         HeadworkError: a sentence too long to draw for.
     """
     if kind == "drawn":
-        if n_tokens > mask_grid.MOST_DRAWN:
+        if n_tokens > grid.MOST_DRAWN:
             raise too_long(n_tokens)
-        return mask_grid.drawn(n_tokens)
+        return grid.drawn(n_tokens)
     if kind == FROM_LINK:
         return parse_mask(st.session_state["with_link"])
     if kind == "window":
@@ -58,7 +59,7 @@ def too_long(n_tokens: int) -> HeadworkError:
     """The error for a sentence that no mask can be drawn for."""
     return HeadworkError(
         "A mask can be drawn for up to {most} tokens; this sentence has {n}. Shorten it, or choose another mask.",
-        most=mask_grid.MOST_DRAWN,
+        most=grid.MOST_DRAWN,
         n=n_tokens,
     )
 
@@ -130,7 +131,7 @@ def _unfold(mask: Mask) -> None:
     simple |= {f"{kind}:{size}": kind for kind, size in sizes.items() if size is not None and fits(kind, size)}
     if mask.drawn is not None and mask == Mask.matrix(mask.drawn):
         kind = "drawn"
-        mask_grid.keep(mask)
+        grid.keep(mask)
     elif (kind := simple.get(str(mask), FROM_LINK)) == FROM_LINK:
         st.session_state["with_link"] = str(mask)
     elif kind in SIZED:

@@ -3,16 +3,16 @@
 import numpy as np
 import streamlit as st
 
-from analysis.mask_runs import Leak, largest_move, without_padding
-from analysis.masking import largest
+from analysis.maps.mask_runs import Leak, largest_move, without_padding
+from analysis.maps.masking import largest
 from model import AttentionTrace, HeadworkError, Mask
-from ui.languages import _, explain, plain
-from ui.mask_choice import name
-from ui.mask_lab import leak_of, revealed_of, words_it_knows
-from ui.mask_picture import amount
-from ui.remarks import CHART
+from ui.frame.languages import _, explain, plain
+from ui.frame.remarks import CHART
+from ui.masks.choice import name
+from ui.masks.picture import amount
+from ui.masks.runs import leak_of, revealed_of, words_it_knows
 from viz.mask_effects import moves
-from viz.mask_figures import weight_map
+from viz.masks import weight_map
 
 REVEALED_AT_FIRST = 5
 

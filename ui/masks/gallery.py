@@ -5,16 +5,16 @@ import numpy.typing as npt
 import pandas as pd
 import streamlit as st
 
-from analysis.mask_conventions import CONVENTIONS
-from analysis.masking import empty_rows, layers_needed, reach
+from analysis.maps.mask_conventions import CONVENTIONS
+from analysis.maps.masking import empty_rows, layers_needed, reach
 from model import AttentionTrace, HeadworkError
-from ui import mask_choice, mask_grid
-from ui.controls import NUMBER_BOUNDS
-from ui.languages import _, explain, plain
-from ui.mask_choice import KINDS, SIZED, query_row
-from ui.remarks import CHART
-from viz.mask_figures import mask_matrix
+from ui.frame.controls import NUMBER_BOUNDS
+from ui.frame.languages import _, explain, plain
+from ui.frame.remarks import CHART
+from ui.masks import choice, grid
+from ui.masks.choice import KINDS, SIZED, query_row
 from viz.mask_flow import flow_graph, gallery, reach_map
+from viz.masks import mask_matrix
 
 SHOWN = ("bidirectional", "causal", "window", "prefix", "padding", "drawn")
 FIRST_SIZES = {kind: NUMBER_BOUNDS[kind][2] for kind in SIZED} | {"padding": 3}
@@ -44,7 +44,7 @@ def who_may_look(trace: AttentionTrace) -> None:
         _flow(masks[kind], trace, kind, query, n_layers)
         st.markdown(plain(_in_words(masks[kind], trace, kind, size, n_layers)))
     else:
-        st.info(explain(mask_choice.too_long(n)))
+        st.info(explain(choice.too_long(n)))
     _libraries()
 
 
@@ -77,7 +77,7 @@ def _allowed(kind: str, size: int, n: int) -> Bools | None:
     if kind == "padding":
         return np.tile(np.arange(n) < n - size, (n, 1))
     try:
-        allowed: Bools = mask_choice.make(kind, size, n).allowed(n).numpy()
+        allowed: Bools = choice.make(kind, size, n).allowed(n).numpy()
     except HeadworkError:
         return None
     return allowed
@@ -105,12 +105,12 @@ def _flow(allowed: Bools, trace: AttentionTrace, kind: str, query: int, n_layers
 
 
 def _draw(trace: AttentionTrace) -> None:
-    mask_grid.mask_grid(trace.tokens, key="grid")
+    grid.mask_grid(trace.tokens, key="grid")
     if st.session_state["with_kind"] == "drawn":
         st.markdown(_("The maps at the top follow what you draw."))
     else:
-        drawn = mask_grid.drawn(trace.n_tokens)
-        st.button(_("Compare with this mask"), on_click=mask_choice.use, args=(drawn,), type="primary")
+        drawn = grid.drawn(trace.n_tokens)
+        st.button(_("Compare with this mask"), on_click=choice.use, args=(drawn,), type="primary")
 
 
 def _in_words(allowed: Bools, trace: AttentionTrace, kind: str, size: int, n_layers: int) -> str:

@@ -9,7 +9,7 @@ import torch
 
 import viz
 from model import Mask
-from ui.languages import _
+from ui.frame.languages import _
 
 FILES = Path(viz.__file__).parent / "components"
 MOST_DRAWN = 24  # tokens: cells stay large enough to hit, and the link stays under 200 characters

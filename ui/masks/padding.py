@@ -3,13 +3,13 @@
 import pandas as pd
 import streamlit as st
 
-from analysis.mask_runs import CASES, PaddedBatch
+from analysis.maps.mask_runs import CASES, PaddedBatch
 from model import AttentionTrace, HeadworkError
-from ui.languages import _, explain
-from ui.mask_lab import padded_of, words_it_knows
-from ui.mask_picture import amount
-from ui.remarks import CHART
-from viz.mask_figures import weight_map
+from ui.frame.languages import _, explain
+from ui.frame.remarks import CHART
+from ui.masks.picture import amount
+from ui.masks.runs import padded_of, words_it_knows
+from viz.masks import weight_map
 
 CASE_NAMES = dict(zip(CASES, ("none", "causal", "padding", "causal + padding"), strict=True))
 

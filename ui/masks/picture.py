@@ -3,21 +3,21 @@
 import numpy as np
 import streamlit as st
 
-from analysis.mask_runs import without_padding
-from analysis.masking import cut_and_rescale, hides_only, largest, split_difference, weight_hidden, weight_moved
+from analysis.maps.mask_runs import without_padding
+from analysis.maps.masking import cut_and_rescale, hides_only, largest, split_difference, weight_hidden, weight_moved
 from model import AttentionTrace, Mask, parse_mask
-from ui import links
-from ui.chinese_words import pronouns_without_token
-from ui.languages import _, plain
-from ui.loading import load_model
-from ui.mask_choice import name
-from ui.mask_lab import scores_of
-from ui.remarks import CHART, scientific
-from ui.unread import caution, unread
-from viz.blocks import block_size
+from ui.frame import links
+from ui.frame.chinese_words import pronouns_without_token
+from ui.frame.languages import _, plain
+from ui.frame.loading import load_model
+from ui.frame.remarks import CHART, scientific
+from ui.frame.unread import caution, unread
+from ui.masks.choice import name
+from ui.masks.runs import scores_of
 from viz.heatmaps import layer_grid
 from viz.mask_effects import difference_grid, entitle
-from viz.mask_figures import difference_map, weight_map
+from viz.masks import difference_map, weight_map
+from viz.pooling import block_size
 
 GRID_HEIGHT = 335
 VIEWS = {"one": "one head", "all": "all heads", "split": "difference, split"}

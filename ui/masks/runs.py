@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from analysis.mask_runs import (
+from analysis.maps.mask_runs import (
     LayerScores,
     Leak,
     PaddedBatch,
@@ -18,8 +18,8 @@ from analysis.mask_runs import (
     revealed,
 )
 from model import AttentionTrace, Mask
-from ui.languages import _
-from ui.loading import TraceCache, load_model, named
+from ui.frame.languages import _
+from ui.frame.loading import TraceCache, load_model, named
 
 CACHE_MB = 96  # one layer of BERT-base at 512 tokens takes 13 MB, its padded batch 51 MB; an example sentence 0.01 MB
 

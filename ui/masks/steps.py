@@ -5,14 +5,14 @@ import numpy.typing as npt
 import pandas as pd
 import streamlit as st
 
-from analysis.masking import additive, masked_softmax, zero_after_softmax
+from analysis.maps.masking import additive, masked_softmax, zero_after_softmax
 from model import AttentionTrace
-from ui.languages import _, plain
-from ui.mask_choice import name, query_row
-from ui.mask_lab import scores_of
-from ui.remarks import CHART
+from ui.frame.languages import _, plain
+from ui.frame.remarks import CHART
+from ui.masks.choice import name, query_row
+from ui.masks.runs import scores_of
 from viz.mask_effects import row_sums
-from viz.mask_figures import mask_matrix, score_map, weight_map
+from viz.masks import mask_matrix, score_map, weight_map
 
 SMALL = 300  # pixels: four maps in a row
 WRONG = 330

@@ -15,7 +15,7 @@ const bytes = (text) => Uint8Array.from(atob(text), (character) => character.cha
 const fill = (template, values) => template.replace(/\{(\w+)\}/g, (all, name) => values[name] ?? all);
 const nameOf = (head) => `${now.layer + 1}-${head + 1}`;
 
-// The weights of one layer as whole numbers, 0…top; above top = masked (viz/wire.py).
+// The weights of one layer as whole numbers, 0…top; above top = masked (viz/encoding.py).
 async function codesOf(maps) {
   const stream = new Blob([bytes(maps.bytes)]).stream().pipeThrough(new DecompressionStream("deflate"));
   const plain = new Uint8Array(await new Response(stream).arrayBuffer());

@@ -34,7 +34,7 @@ function joined(parts) {
   return { maps, steps: all("steps"), share: all("share"), hit: all("hit"), loss: all("loss"), accuracy: all("accuracy"), top: parts[0].top };
 }
 
-// In whole per cent; 100 only where nothing is missing, as in Python (viz.look.percent).
+// In whole per cent; 100 only where nothing is missing, as in Python (viz.theme.percent).
 const whole = (share) => Math.min(Math.round(100 * share), share < 1 ? 99 : 100);
 const percent = (share) => `${whole(share)} %`;
 const letters = (text) => [...text].reduce((sum, sign) => sum + (sign > "\u2e7f" ? 2 : 1), 0); // Chinese is twice as wide

@@ -1,4 +1,4 @@
-// Shared by the components: maps as they travel (viz/wire.py), their colours, and choices that Python and the
+// Shared by the components: maps as they travel (viz/encoding.py), their colours, and choices that Python and the
 // browser both make.
 
 const TEXT_CONTRAST = 4.5; // WCAG 2.2 AA

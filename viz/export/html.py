@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from analysis import UnitTrace
-from viz.look import Translate, untranslated
 from viz.overview import overview_maps, overview_view
 from viz.style import PLAIN, Style
+from viz.theme import Translate, untranslated
 from viz.token_strip import strip_maps, strip_view
 
-FILES = Path(__file__).parent / "components"
+FILES = Path(__file__).parents[1] / "components"
 STRIP = ("wire.js", "layer_maps.js", "sentences.js", "pointing.js", "arcs.js", "tiles.js", "token_strip.js")
 OVERVIEW = ("wire.js", "overview.js")
 MOST_BYTES = 6_000_000  # of the layers' maps as text; above, only the chosen layer is exact and the page says so

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageDraw, PngImagePlugin
 
-from viz import fonts
-from viz.export_layout import BAR_WIDTH, GROUND, HATCH, MASKED, MapLayout, Words
+from viz.export import fonts
+from viz.export.layout import BAR_WIDTH, GROUND, HATCH, MASKED, MapLayout, Words
 
 # Those with simplified Chinese by name: a viewer left to choose may take the Japanese shapes of the same characters.
 FONTS = (

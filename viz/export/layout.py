@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from viz.look import MAX_LABEL, Translate, shortened, untranslated
 from viz.style import PLAIN, Style
+from viz.theme import MAX_LABEL, Translate, shortened, untranslated
 
 MOST_CELLS = 128  # along one side: above, a cell is the largest weight of a block, and the picture says so
 PLOT = 620  # pixels of the square

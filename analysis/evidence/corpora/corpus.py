@@ -1,7 +1,7 @@
 """Annotated text: sentences with dependency arcs and passages with a pronoun, read from CoNLL-U or JSON lines.
 
 A broken line never stops the rest: it becomes a `Problem` that says the file, the line and what is wrong.
-The two formats are described in analysis.json_lines and analysis.treebank.
+The two formats are described in analysis.evidence.corpora.json_lines and analysis.evidence.corpora.treebank.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis.chinese import n_chinese
+from analysis.words.chinese import n_chinese
 from model.errors import HeadworkError
 
 Span = tuple[int, int]
@@ -68,7 +68,7 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Cell:
-    """Where a passage stands in a balanced set (analysis.gender_sentences).
+    """Where a passage stands in a balanced set (analysis.sentences.gender).
 
     Attributes:
         pair: the two nouns, "king/queen".
@@ -181,8 +181,8 @@ def read_corpus(paths: Iterable[Path]) -> Corpus:
 
 def read_content(name: str, content: bytes) -> Corpus:
     """Reads one file's content. The name's ending says the format; with another ending, the first character does."""
-    from analysis.json_lines import read_json_lines
-    from analysis.treebank import read_conllu
+    from analysis.evidence.corpora.json_lines import read_json_lines
+    from analysis.evidence.corpora.treebank import read_conllu
 
     lines, problems = _decode(name, content)
     ending = Path(name).suffix.lower()

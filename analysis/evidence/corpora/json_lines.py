@@ -14,7 +14,18 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from analysis.corpus import NOT_UTF8, Broken, Cell, Passage, Place, Problem, Sentence, check_arcs, check_word, lay_out
+from analysis.evidence.corpora.corpus import (
+    NOT_UTF8,
+    Broken,
+    Cell,
+    Passage,
+    Place,
+    Problem,
+    Sentence,
+    check_arcs,
+    check_word,
+    lay_out,
+)
 
 
 def read_json_lines(name: str, lines: Sequence[str]) -> list[Sentence | Passage | Problem]:

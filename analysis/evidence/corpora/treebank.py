@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import conllu
 from conllu.exceptions import ParseException
 
-from analysis.corpus import NOT_UTF8, Broken, Place, Problem, Sentence, Span, check_arcs, check_word
+from analysis.evidence.corpora.corpus import NOT_UTF8, Broken, Place, Problem, Sentence, Span, check_arcs, check_word
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""analysis.block_steps: residuals, layer normalisation, FFN and layers, as the modules recorded them."""
+"""analysis.blocks.block_steps: residuals, layer normalisation, FFN and layers, as the modules recorded them."""
 
 import math
 
@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.block_steps import (
+from analysis.blocks.block_steps import (
     boxes,
     curve,
     drift,
@@ -20,8 +20,8 @@ from analysis.block_steps import (
     same_number,
     skips,
 )
-from analysis.steps import record_forward
-from analysis.worked import LABELS, Sizes, sentence_example, worked_example
+from analysis.blocks.steps import record_forward
+from analysis.blocks.worked_examples import LABELS, Sizes, sentence_example, worked_example
 from model import TransformerBlock
 
 

@@ -1,13 +1,13 @@
-"""analysis.cost: formulas against our modules, against transformers, and against torch's own FLOP counter."""
+"""analysis.blocks.cost: formulas against our modules, against transformers, and against torch's own FLOP counter."""
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.cost import TABLE_3, core_multiplications, counted_flops, crossings, flops, ledger, map_bytes
-from analysis.known_configs import known_config, published
-from analysis.timing import head_counts, time_heads
+from analysis.blocks.cost import TABLE_3, core_multiplications, counted_flops, crossings, flops, ledger, map_bytes
+from analysis.blocks.known_configs import known_config, published
+from analysis.blocks.timing import head_counts, time_heads
 from model import HeadworkError, TransformerConfig, load
 
 BERTS = ["bert-base-uncased", "bert-base-cased", "bert-base-chinese", "bert-base-multilingual-cased"]

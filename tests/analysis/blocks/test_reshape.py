@@ -1,11 +1,11 @@
-"""analysis.reshape: where each number lands, the right way and the wrong way."""
+"""analysis.blocks.reshape: where each number lands, the right way and the wrong way."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.reshape import merge, split, strides, view_without_contiguous
+from analysis.blocks.reshape import merge, split, strides, view_without_contiguous
 
 
 def test_three_tokens_of_width_8_for_two_heads():

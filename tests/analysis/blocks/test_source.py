@@ -1,11 +1,11 @@
-"""analysis.source: the code beside a step is the code in the file."""
+"""analysis.blocks.source: the code beside a step is the code in the file."""
 
 from typing import get_args
 
 import pytest
 
-from analysis.source import _PLACES, ROOT, excerpt
-from analysis.steps import StageKey
+from analysis.blocks.source import _PLACES, ROOT, excerpt
+from analysis.blocks.steps import StageKey
 
 
 @pytest.mark.parametrize("name", _PLACES)

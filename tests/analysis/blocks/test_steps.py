@@ -1,4 +1,4 @@
-"""analysis.steps: what the page tells about a forward is what the modules themselves made."""
+"""analysis.blocks.steps: what the page tells about a forward is what the modules themselves made."""
 
 import math
 
@@ -8,8 +8,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.steps import attention_stages, cell_path, record_forward
-from analysis.worked import LABELS, Sizes, sentence_example, worked_example
+from analysis.blocks.steps import attention_stages, cell_path, record_forward
+from analysis.blocks.worked_examples import LABELS, Sizes, sentence_example, worked_example
 from model import HeadworkError, load, scaled_dot_product_attention
 
 SHAPES = {

@@ -1,10 +1,19 @@
-"""analysis.worked: the course's examples come out as the code on the page makes them, whatever else draws numbers."""
+"""worked_examples: the course's examples come out as the code on the page makes them, whatever else draws numbers."""
 
 import pytest
 import torch
 
-from analysis.steps import record_forward
-from analysis.worked import BOUNDS, EXAMPLES, LABELS, Sizes, check_sizes, example_code, sentence_example, worked_example
+from analysis.blocks.steps import record_forward
+from analysis.blocks.worked_examples import (
+    BOUNDS,
+    EXAMPLES,
+    LABELS,
+    Sizes,
+    check_sizes,
+    example_code,
+    sentence_example,
+    worked_example,
+)
 from model import HeadworkError, MultiHeadAttention
 
 EVERYTHING = torch.ones(3, 3, dtype=torch.bool)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from analysis.ablation import switch_off_each
+from analysis.evidence.ablation import switch_off_each
 from model import load
 
 TEXT = "The teacher praised the students because they worked hard."

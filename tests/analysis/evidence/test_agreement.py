@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analysis.agreement import Question, ask, own_tokens
+from analysis.evidence.agreement import Question, ask, own_tokens
 from model import HeadworkError, load
 from model.catalogue import E5
-from model.e5 import e5_path
+from model.weights.e5 import e5_path
 
 TOY = load("toy")
 WRITTEN, SWAPPED = "Tom saw Mary : she liked him", "Mary saw Tom : she liked him"

@@ -1,11 +1,11 @@
-"""Where each word looks, on maps small enough to work out by hand, and beside the word maps of analysis.words."""
+"""Where each word looks, on maps small enough to work out by hand, and beside the word maps of analysis.words.units."""
 
 import numpy as np
 import pytest
 import torch
 
-from analysis.arrows import Batch, Line, heaviest, sharing, visible_words, word_maps, word_pieces
-from analysis.words import by_words, drop_special
+from analysis.evidence.arrows import Batch, Line, heaviest, sharing, visible_words, word_maps, word_pieces
+from analysis.words.units import by_words, drop_special
 from model import load
 
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analysis.arrows import Arrows, Choices
-from analysis.coreference import first, nearest, nearest_subject, same_word, score_coreference
-from analysis.corpus import Passage, Place, lay_out
-from analysis.scoring import Run
+from analysis.evidence.arrows import Arrows, Choices
+from analysis.evidence.coreference import first, nearest, nearest_subject, same_word, score_coreference
+from analysis.evidence.corpora.corpus import Passage, Place, lay_out
+from analysis.evidence.scoring import Run
 from model import Mask
 
 WORDS = tuple(["Ann", "told", "Eve", "that", "she", "saw", "the", "dog", "because", "it", "barked", "."])

@@ -7,10 +7,10 @@ than 0.005, and a test should take seconds.
 import numpy as np
 import pytest
 
-from analysis.metrics import head_metrics
-from analysis.readings import read, special_share, value_norms
-from analysis.similarity import head_similarity
-from analysis.words import by_pieces
+from analysis.maps.metrics import head_metrics
+from analysis.maps.readings import read, special_share, value_norms
+from analysis.maps.similarity import head_similarity
+from analysis.words.units import by_pieces
 
 EVERY = 4
 WITHIN = 0.01

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from analysis.corpus import is_chinese, read_content, read_corpus, relation
+from analysis.evidence.corpora.corpus import is_chinese, read_content, read_corpus, relation
 from model import HeadworkError
 
 

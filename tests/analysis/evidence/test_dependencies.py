@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.arrows import Arrows, Choices
-from analysis.corpus import Place, Sentence, lay_out
-from analysis.dependencies import OFFSETS, score_dependencies
-from analysis.held_out import Hits, head_intervals, held_out
-from analysis.scoring import Run
+from analysis.evidence.arrows import Arrows, Choices
+from analysis.evidence.corpora.corpus import Place, Sentence, lay_out
+from analysis.evidence.dependencies import OFFSETS, score_dependencies
+from analysis.evidence.held_out import Hits, head_intervals, held_out
+from analysis.evidence.scoring import Run
 from model import Mask
 
 

@@ -7,16 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analysis import other_nouns
-from analysis.arrows import Arrows, Choices
-from analysis.coreference import left_out, score_coreference
-from analysis.corpus import read_content
-from analysis.gender import score_gender
-from analysis.gender_sentences import CHINESE, ENGLISH, sentences
-from analysis.held_out import head_name
-from analysis.other_nouns import Share
-from analysis.report import report
-from analysis.scoring import Run
+from analysis.evidence import noun_pairs
+from analysis.evidence.arrows import Arrows, Choices
+from analysis.evidence.coreference import left_out, score_coreference
+from analysis.evidence.corpora.corpus import read_content
+from analysis.evidence.gender import score_gender
+from analysis.evidence.held_out import head_name
+from analysis.evidence.noun_pairs import Share
+from analysis.evidence.report import report
+from analysis.evidence.scoring import Run
+from analysis.sentences.gender import CHINESE, ENGLISH, sentences
 from model import Mask
 
 MATCHES, FIRST, MAN, OTHER = range(4)  # the four heads of `made`
@@ -167,10 +167,10 @@ def test_one_pair_or_one_part_gives_no_choice_and_no_crash(lines):
 
 
 def test_many_pairs_are_divided_at_random_and_the_same_way_each_time():
-    one, again = other_nouns._halves(20, 3), other_nouns._halves(20, 3)
-    assert one.shape == (other_nouns.MOST_DIVISIONS, 20) and (one.sum(axis=1) == 10).all()
+    one, again = noun_pairs._halves(20, 3), noun_pairs._halves(20, 3)
+    assert one.shape == (noun_pairs.MOST_DIVISIONS, 20) and (one.sum(axis=1) == 10).all()
     np.testing.assert_array_equal(one, again)
-    every = other_nouns._halves(12, 0)
+    every = noun_pairs._halves(12, 0)
     assert len(every) == 924 == len(np.unique(every, axis=0))
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from analysis.intervals import bootstrap, group_sums, groups_of, halves, interval, percentile_interval
+from analysis.evidence.intervals import bootstrap, group_sums, groups_of, halves, interval, percentile_interval
 
 
 def test_sums_by_group_with_their_counts():
@@ -14,7 +14,7 @@ def test_sums_by_group_with_their_counts():
 def test_the_same_seed_gives_the_same_draws_however_many_are_made_at_once(monkeypatch):
     sums = group_sums(np.random.default_rng(0).random((50, 2)), np.arange(50) // 2)
     whole = bootstrap(sums, draws=200, seed=3)
-    monkeypatch.setattr("analysis.intervals._CELLS", 25 * 30)
+    monkeypatch.setattr("analysis.evidence.intervals._CELLS", 25 * 30)
     np.testing.assert_allclose(bootstrap(sums, draws=200, seed=3), whole, rtol=1e-12)  # sums in another order
     assert not np.array_equal(bootstrap(sums, draws=200, seed=4), whole)
 

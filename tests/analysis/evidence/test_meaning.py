@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analysis.meaning import TWINS, measure_moves, moves, passages
-from analysis.scoring import score
+from analysis.evidence.meaning import TWINS, measure_moves, moves, passages
+from analysis.evidence.scoring import score
 from model import load
 
 

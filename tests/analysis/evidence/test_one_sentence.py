@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from analysis.corpus import Corpus, Place, Sentence, lay_out
-from analysis.one_sentence import Link, hits_and_misses, links_of, offset_of, pointing, word_maps_of
-from analysis.scoring import score
+from analysis.evidence.corpora.corpus import Corpus, Place, Sentence, lay_out
+from analysis.evidence.one_sentence import Link, hits_and_misses, links_of, offset_of, pointing, word_maps_of
+from analysis.evidence.scoring import score
 from model import load
 
 TEXT = "The teacher praised the students because they worked hard."

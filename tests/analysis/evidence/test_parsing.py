@@ -2,8 +2,8 @@
 
 import pytest
 
-from analysis import parsing
-from analysis.parsing import NoParser, is_there, parse
+from analysis.evidence import parsing
+from analysis.evidence.parsing import NoParser, is_there, parse
 
 needs_parser = pytest.mark.skipif(not is_there(), reason=f"the parser is not installed: {parsing.INSTALL}")
 

@@ -6,10 +6,10 @@ import json
 import numpy as np
 import pytest
 
-from analysis import measure
-from analysis.corpus import Corpus, read_corpus
-from analysis.dependencies import OFFSETS, score_dependencies
-from analysis.records import (
+from analysis.evidence import measure
+from analysis.evidence.corpora.corpus import Corpus, read_corpus
+from analysis.evidence.dependencies import OFFSETS, score_dependencies
+from analysis.evidence.records import (
     FOLDER,
     OWN_FILES,
     OWN_FOLDER,
@@ -23,7 +23,7 @@ from analysis.records import (
     parse_head,
     shipped,
 )
-from analysis.scoring import score
+from analysis.evidence.scoring import score
 from model import load
 
 SHARED = OWN_FOLDER.parents[2] / "shared" / "data"
@@ -85,7 +85,7 @@ def test_the_own_records_were_measured_on_the_corpus_as_it_is_now():
             names = measure.FILES[corpus]
             now = {name: hashlib.sha256((OWN_FOLDER / name).read_bytes()).hexdigest() for name in names}
             assert files == now, (
-                f"the corpus has changed: python -m analysis.measure --model {model} {corpus}-{variant}"
+                f"the corpus has changed: python -m analysis.evidence.measure --model {model} {corpus}-{variant}"
             )
 
 

@@ -10,16 +10,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analysis.coreference import score_coreference
-from analysis.corpus import read_corpus
-from analysis.dependencies import score_dependencies
-from analysis.gender import score_gender
-from analysis.meaning import measure_moves
-from analysis.records import OWN_FOLDER as OWN
-from analysis.scoring import score
+from analysis.evidence.coreference import score_coreference
+from analysis.evidence.corpora.corpus import read_corpus
+from analysis.evidence.dependencies import score_dependencies
+from analysis.evidence.gender import score_gender
+from analysis.evidence.meaning import measure_moves
+from analysis.evidence.records import OWN_FOLDER as OWN
+from analysis.evidence.scoring import score
 from model import HeadworkError, load
 
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
 TREEBANKS = ("ud_en_ewt_dev_500.jsonl", "ud_en_gum_dev_400.jsonl")
 
 

@@ -6,14 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analysis.arrows import NOWHERE, word_pieces
-from analysis.batches import batches, questions
-from analysis.controls import mask_id, untrained
-from analysis.corpus import Corpus, read_content
-from analysis.dependencies import score_dependencies
-from analysis.report import report
-from analysis.resume import Store
-from analysis.scoring import score, writings_of
+from analysis.evidence.arrows import NOWHERE, word_pieces
+from analysis.evidence.batches import batches, questions
+from analysis.evidence.controls import mask_id, untrained
+from analysis.evidence.corpora.corpus import Corpus, read_content
+from analysis.evidence.dependencies import score_dependencies
+from analysis.evidence.report import report
+from analysis.evidence.resume import Store
+from analysis.evidence.scoring import score, writings_of
 from model import HeadworkError, Mask, load
 
 TEXTS = (
@@ -67,7 +67,7 @@ def test_the_order_of_the_corpus_is_kept(minilm, corpus, whole):
 
 
 def test_batches_are_sorted_by_length_and_bounded(minilm, corpus):
-    from analysis.scoring import prepare
+    from analysis.evidence.scoring import prepare
 
     examples = [*corpus.sentences, *corpus.passages]
     prepared, _ = prepare(minilm, examples, writings_of(examples), None, lambda done, total: None)
@@ -260,7 +260,7 @@ def test_a_stopped_run_goes_on_with_what_it_has(minilm, corpus, whole, tmp_path,
     n_done = len(list((tmp_path / "run").glob("batch-*.npz")))
     assert 0 < n_done < 3
 
-    from analysis.batches import Runner
+    from analysis.evidence.batches import Runner
 
     ran = []
     original = Runner.run

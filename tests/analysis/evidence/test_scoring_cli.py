@@ -12,7 +12,7 @@ import pytest
 
 from analysis import __main__ as cli
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 WORDS = ["the", "big", "dog", "saw", "a", "cat", "and", "the", "small", "bird", "sang"]
 HEADS = [2, 2, 3, -1, 5, 3, 10, 9, 9, 10, 3]
 DEPRELS = ["det", "amod", "nsubj", "root", "det", "obj", "cc", "det", "amod", "nsubj", "conj"]

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.export import csv_bytes, read_csv
-from analysis.trainings import curves_table, heads_table, source
+from analysis.evidence.trainings import curves_table, heads_table, source
+from analysis.maps.export import csv_bytes, read_csv
 from model.training import Settings, Training
 
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.compare import all_row_distances, compare, total_variation
-from analysis.words import by_pieces, by_words
+from analysis.maps.comparison import all_row_distances, compare, total_variation
+from analysis.words.units import by_pieces, by_words
 from model import HeadworkError, load
 from tests.analysis.made import tokens_of, trace_of
 

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.export import MOST_ROWS, csv_bytes, csv_text, npz_bytes, provenance, read_csv, tidy
-from analysis.habits import metrics_table
-from analysis.metrics import METRICS
-from analysis.readings import value_norms
-from analysis.words import by_pieces, by_words
+from analysis.maps.export import MOST_ROWS, csv_bytes, csv_text, npz_bytes, provenance, read_csv, tidy
+from analysis.maps.metrics import METRICS
+from analysis.maps.patterns import metrics_table
+from analysis.maps.readings import value_norms
+from analysis.words.units import by_pieces, by_words
 from model import HeadworkError
 from model.version import app_version
 from tests.analysis.made import tokens_of, trace_of

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from analysis.mask_conventions import CONVENTIONS, Convention
+from analysis.maps.mask_conventions import CONVENTIONS, Convention
 from model import scaled_dot_product_attention
 
 N = 5

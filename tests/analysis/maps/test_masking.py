@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.masking import (
+from analysis.maps.masking import (
     additive,
     cone,
     cut_and_rescale,

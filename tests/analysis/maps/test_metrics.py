@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from scipy import stats
 
-from analysis.habits import RULES, find_habits, metrics_table
-from analysis.metrics import METRICS, head_metrics, metric_range, row_metrics
-from analysis.words import by_pieces, by_words, drop_special
+from analysis.maps.metrics import METRICS, head_metrics, metric_range, row_metrics
+from analysis.maps.patterns import RULES, find_habits, metrics_table
+from analysis.words.units import by_pieces, by_words, drop_special
 from model import load
 from tests.analysis.made import random_maps, tokens_of, trace_of
-from tests.analysis.test_words import traces
+from tests.analysis.words.test_units import traces
 
 #         [CLS]  a    b    .   [SEP]
 MAP = [

@@ -7,13 +7,13 @@ import pytest
 import torch
 from hypothesis import given
 
-from analysis.readings import READINGS, read, special_share, value_norms, without_special
-from analysis.words import by_pieces, by_words
+from analysis.maps.readings import READINGS, read, special_share, value_norms, without_special
+from analysis.words.units import by_pieces, by_words
 from model import HeadworkError, load
 from model.tracing import AttentionModel
 from model.transformer import Transformer, TransformerConfig
 from tests.analysis.made import tokens_of, trace_of
-from tests.analysis.test_words import SPLIT, traces
+from tests.analysis.words.test_units import SPLIT, traces
 
 TEXT = "The teacher praised the students because they worked hard."
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from analysis.rollout import rollout
+from analysis.maps.rollout import rollout
 from model import HeadworkError
-from tests.analysis.test_words import traces
+from tests.analysis.words.test_units import traces
 
 
 def test_two_layers_and_three_tokens_by_hand():

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial import distance
 
-from analysis.similarity import head_similarity, jensen_shannon
-from analysis.words import by_pieces
+from analysis.maps.similarity import head_similarity, jensen_shannon
+from analysis.words.units import by_pieces
 from tests.analysis.made import random_maps, tokens_of, trace_of
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from analysis.handwritten import NotationError, lines_of, read_tree
+from analysis.sentences.handwritten import NotationError, lines_of, read_tree
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 CORPUS = ROOT / "data" / "corpus"
 SHARED = ROOT.parent / "shared" / "data"
 RELATIONS = """

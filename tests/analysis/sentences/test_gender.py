@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from analysis.coreference import BASELINES
-from analysis.corpus import Corpus, read_content, read_corpus
-from analysis.gender_sentences import CHINESE, ENGLISH, GENDERS, LANGUAGES, Language, Pair, Template, main, sentences
+from analysis.evidence.coreference import BASELINES
+from analysis.evidence.corpora.corpus import Corpus, read_content, read_corpus
+from analysis.sentences.gender import CHINESE, ENGLISH, GENDERS, LANGUAGES, Language, Pair, Template, main, sentences
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 CORPUS = ROOT / "data" / "corpus"
 BOTH = pytest.mark.parametrize("language", LANGUAGES.values(), ids=LANGUAGES)
 TINY = Language(

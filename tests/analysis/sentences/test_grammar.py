@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from analysis.grammar import sentences, starts_with_vowel
-from analysis.grammar_phrases import attach, pp, word
-from analysis.grammar_words import verb_forms
+from analysis.sentences.grammar import sentences, starts_with_vowel
+from analysis.sentences.grammar_phrases import attach, pp, word
+from analysis.sentences.grammar_words import verb_forms
 
-CORPUS = Path(__file__).resolve().parents[2] / "data" / "corpus"
+CORPUS = Path(__file__).resolve().parents[3] / "data" / "corpus"
 SHIPPED = CORPUS / "grammar_en.jsonl"
 
 # The largest share of a relation's arcs that one fixed offset (−5…5) may explain. English itself sets some of these
@@ -77,7 +77,7 @@ def test_the_same_seed_gives_the_same_sentences_and_another_seed_others(corpus):
 
 def test_the_command_writes_the_shipped_file_byte_for_byte(tmp_path):
     out = tmp_path / "again.jsonl"
-    command = [sys.executable, "-m", "analysis.grammar", "--seed", "0", "--n", "600", "--out", str(out)]
+    command = [sys.executable, "-m", "analysis.sentences.grammar", "--seed", "0", "--n", "600", "--out", str(out)]
     subprocess.run(command, check=True, cwd=CORPUS.parents[1], capture_output=True)
     assert out.read_bytes() == SHIPPED.read_bytes()
 

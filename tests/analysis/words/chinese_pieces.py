@@ -3,7 +3,7 @@
 import tokenizers
 from tokenizers import models, normalizers, pre_tokenizers, processors
 
-from model.fast_tokens import FastTokenizer
+from model.tokenizers.tokenizer_json import FastTokenizer
 
 SPECIAL = ("<s>", "<pad>", "</s>", "<unk>")
 PIECES = ("▁", "因为", "因为他", "他说", "给了", "苹果", "帮过", "Python", "。”", "▁good", "es")

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis import chinese
-from analysis.chinese import NoSegmenter, has_chinese, is_pronoun, part
-from model.fast_tokens import is_han
+from analysis.words import chinese
+from analysis.words.chinese import NoSegmenter, has_chinese, is_pronoun, part
+from model.tokenizers.tokenizer_json import is_han
 
 SENTENCE = "小明把苹果递给了小红，因为她帮过他。"
 

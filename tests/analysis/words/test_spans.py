@@ -5,19 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.arrows import word_pieces
-from analysis.shared_pieces import (
-    part_from_others,
-    part_pronouns,
-    pronouns_of,
-    shared_pieces,
-    shared_pronouns,
-)
-from analysis.word_spans import is_bare, segmenter_spans, space_spans
-from analysis.words import CONTENT, by_words, drop_special, word_units
+from analysis.evidence.arrows import word_pieces
+from analysis.words.shared_pieces import part_from_others, part_pronouns, pronouns_of, shared_pieces, shared_pronouns
+from analysis.words.spans import is_bare, segmenter_spans, space_spans
+from analysis.words.units import CONTENT, by_words, drop_special, word_units
 from model import HeadworkError, load
-from tests.analysis.chinese_pieces import LETTERS, encode, tokenizer
 from tests.analysis.made import random_maps, trace_of
+from tests.analysis.words.chinese_pieces import LETTERS, encode, tokenizer
 
 TEXT = "小明把苹果递给了小红，因为她帮过他。"
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.word_spans import space_spans
-from analysis.words import by_pieces, by_words, drop_padding, drop_special, is_punctuation, others, word_units
+from analysis.words.spans import space_spans
+from analysis.words.units import by_pieces, by_words, drop_padding, drop_special, is_punctuation, others, word_units
 from model import HeadworkError, load
 from tests.analysis.made import random_maps, tokens_of, trace_of
 

@@ -4,7 +4,7 @@ import numpy as np
 import streamlit as st
 
 from model import load, parse_mask
-from ui import components
+from ui.frame import components
 from viz.overview import Metric
 
 st.set_page_config(layout="wide")

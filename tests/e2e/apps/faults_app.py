@@ -3,7 +3,7 @@
 import streamlit as st
 
 from model import HeadworkError, NotDownloaded
-from ui.faults import fragment
+from ui.frame.faults import fragment
 
 FAULTS = {
     "fault": ZeroDivisionError("a secret"),

@@ -1,4 +1,4 @@
-"""model.tokens, model.fast_tokens and model.toy_tokens: labels, ids, characters and words stay in step."""
+"""model.tokenizers: labels, ids, characters and words stay in step."""
 
 import json
 import time
@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from tokenizers import models, normalizers, pre_tokenizers, processors, trainers
 
 from model.errors import HeadworkError
-from model.fast_tokens import FastTokenizer, load_tokenizer
-from model.tokens import LONGEST_LABEL, MAX_CHARACTERS, clean_text
-from model.toy_tokens import ToyTokenizer, word_id
+from model.tokenizers.tokenizer_json import FastTokenizer, load_tokenizer
+from model.tokenizers.tokens import LONGEST_LABEL, MAX_CHARACTERS, clean_text
+from model.tokenizers.toy import ToyTokenizer, word_id
 
 FAMILY = "👩\u200d👩\u200d👧"
 HARD = [

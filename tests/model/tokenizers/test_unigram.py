@@ -1,4 +1,4 @@
-"""model.unigram_tokens: the same tokens as the library's own Unigram over the whole vocabulary, in step, quickly."""
+"""unigram: the same tokens as the library's own Unigram over the whole vocabulary, in step, quickly."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -9,15 +9,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from model.e5 import e5_path
-from model.e5_file import read_e5_file
 from model.errors import HeadworkError
-from model.fast_tokens import FastTokenizer
-from model.pieces import Pieces
-from model.tokens import MAX_CHARACTERS
-from model.unigram_tokens import LEFT_ALONE, UnigramTokenizer
-from tests.model.e5_writer import PIECES, SPECIAL
-from tests.model.test_tokens import FAMILY, HARD, anything, assert_in_step
+from model.tokenizers.tokenizer_json import FastTokenizer
+from model.tokenizers.tokens import MAX_CHARACTERS
+from model.tokenizers.unigram import LEFT_ALONE, UnigramTokenizer
+from model.tokenizers.vocabulary import Pieces
+from model.weights.e5 import e5_path
+from model.weights.e5_file import read_e5_file
+from tests.model.tokenizers.test_tokens import FAMILY, HARD, anything, assert_in_step
+from tests.model.weights.e5_writer import PIECES, SPECIAL
 
 COURSE = "小明把苹果递给了小红，因为她帮过他。"
 

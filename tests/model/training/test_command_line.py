@@ -16,7 +16,7 @@ from model.training import Settings, Training, read_record
 from model.training.__main__ import main
 from model.training.runs import write
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(autouse=True)

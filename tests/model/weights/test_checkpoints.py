@@ -1,4 +1,4 @@
-"""model.checkpoints: what is read, and the sentence for everything that can't be."""
+"""model.weights.checkpoints: what is read, and the sentence for everything that can't be."""
 
 import hashlib
 import json
@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from model import HeadworkError
-from model.checkpoints import load_folder, read_config, transformer_folder
+from model.weights.checkpoints import load_folder, read_config, transformer_folder
 from tests.model.random_checkpoints import save_random
 
 transformers = pytest.importorskip("transformers")

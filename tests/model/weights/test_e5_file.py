@@ -1,4 +1,4 @@
-"""model.e5_file and model.quantised: small files written here come back number by number, and broken ones are told."""
+"""e5_file and quantised: small files written here come back number by number, and broken ones are told."""
 
 import hashlib
 import struct
@@ -12,13 +12,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from torch import nn
 
-from model.e5 import load_e5
-from model.e5_file import expected_shapes, read_e5_config, read_e5_file
 from model.errors import HeadworkError
-from model.quantised import BLOCK, QuantisedEmbedding, decoded
 from model.tracing import AttentionModel
-from tests.model.e5_reference import bert_of
-from tests.model.e5_writer import (
+from model.weights.e5 import load_e5
+from model.weights.e5_file import expected_shapes, read_e5_config, read_e5_file
+from model.weights.quantised import BLOCK, QuantisedEmbedding, decoded
+from tests.model.weights.e5_reference import bert_of
+from tests.model.weights.e5_writer import (
     NORMALISER,
     PIECES,
     SIZES,

@@ -13,20 +13,21 @@ import numpy as np
 import pytest
 import torch
 
-from analysis.cost import ledger
-from analysis.known_configs import known_config
-from model import Mask, catalogue, e5
+from analysis.blocks.cost import ledger
+from analysis.blocks.known_configs import known_config
+from model import Mask, catalogue
 from model.catalogue import load, reader_of_chinese, resolve
-from model.e5 import E5_HUB, e5_path
-from model.e5_file import read_e5_config, read_e5_file
 from model.errors import HeadworkError, NotDownloaded
-from model.quantised import BLOCK, BLOCK_SIZE, decoded
+from model.weights import e5
+from model.weights.e5 import E5_HUB, e5_path
+from model.weights.e5_file import read_e5_config, read_e5_file
+from model.weights.quantised import BLOCK, BLOCK_SIZE, decoded
 from tests.hub_stand_in import hub_stand_in
-from tests.model.e5_reference import bert_of
 from tests.model.random_checkpoints import save_random
 from tests.model.test_parity import largest_difference
+from tests.model.weights.e5_reference import bert_of
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 COURSE = "小明把苹果递给了小红，因为她帮过他。"
 SWAPPED = "小红把苹果递给了小明，因为她帮过他。"
 PARENTS = "爸爸把苹果递给了妈妈，因为她帮过他。"
@@ -279,7 +280,7 @@ def test_a_reader_of_chinese_that_was_downloaded_comes_before_one_that_was_not(m
 def folder(tmp_path_factory):
     """A small random model of the same kind as the hub's: config.json says BertModel, the tokenizer is XLM-R's."""
     transformers = pytest.importorskip("transformers")
-    from tests.model.e5_writer import PIECES
+    from tests.model.weights.e5_writer import PIECES
 
     folder = tmp_path_factory.mktemp("e5-like")
     config = transformers.BertConfig(

@@ -1,4 +1,4 @@
-"""model.hub against a stand-in for the hub: huggingface_hub's own code runs, over real connections."""
+"""model.weights.hub against a stand-in for the hub: huggingface_hub's own code runs, over real connections."""
 
 import errno
 import json
@@ -11,8 +11,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from model import hub
 from model.errors import HeadworkError
+from model.weights import hub
 from tests.hub_stand_in import COMMIT, hub_stand_in
 
 REPO = "someone/tiny-bert"
@@ -354,5 +354,5 @@ def test_a_cache_that_cannot_be_written_is_told(server, monkeypatch, tmp_path):
 
 
 def test_importing_the_module_does_not_import_huggingface_hub():
-    code = "import sys, model.hub; assert 'huggingface_hub' not in sys.modules and 'transformers' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[2])
+    code = "import sys, model.weights.hub; assert not {'huggingface_hub', 'transformers'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[3])

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from safetensors.torch import load as read_tensors
 from safetensors.torch import save as write_tensors
 
-from model import HeadworkError, catalogue, learnt, load
+from model import HeadworkError, catalogue, load
 from model.__main__ import main
 from model.tasks import TASKS
 from model.training import Settings, Training
+from model.weights import trained
 
 
 @cache
@@ -28,7 +29,7 @@ def training(task="neighbours", **changes):
 
 @cache
 def file(task="neighbours", **changes):
-    return learnt.to_bytes(training(task, **changes))
+    return trained.to_bytes(training(task, **changes))
 
 
 def altered(change_tensors=lambda tensors: None, **about):
@@ -52,7 +53,7 @@ def altered(change_tensors=lambda tensors: None, **about):
 @pytest.mark.parametrize("ffn", [False, True])
 def test_the_maps_are_those_of_the_network_that_was_trained(task, ffn):
     made = training(task, ffn=ffn)
-    model = learnt.from_bytes(file(task, ffn=ffn))
+    model = trained.from_bytes(file(task, ffn=ffn))
     trace = model.trace(" ".join(made.words), made.settings.mask)
     assert trace.tokens == made.words
     np.testing.assert_allclose(trace.attention, made.frames[-1].maps, atol=1e-6)
@@ -61,19 +62,19 @@ def test_the_maps_are_those_of_the_network_that_was_trained(task, ffn):
 
 
 def test_the_file_says_what_it_is():
-    found = learnt.about(file())
+    found = trained.about(file())
     assert found.settings == training().settings and found.step == 20
     assert found.accuracy == pytest.approx(training().test()[0], abs=1e-6)
     assert found.vocabulary == TASKS["neighbours"].vocabulary and found.sample == TASKS["neighbours"].sample
     assert found.label == "Four neighbours, 4 heads, seed 0"
-    assert learnt.about(file("induction")).label == "Induction, 1 head, 2 layers, seed 0"
-    assert file() == learnt.to_bytes(training())  # the same training, the same bytes, the same id
+    assert trained.about(file("induction")).label == "Induction, 1 head, 2 layers, seed 0"
+    assert file() == trained.to_bytes(training())  # the same training, the same bytes, the same id
     readout = read_tensors(file())["readout.weight"]
     assert torch.equal(readout, training().network.readout.weight) and len(file()) < 60_000
 
 
 def test_a_network_without_a_step_is_not_called_trained():
-    model = learnt.from_bytes(learnt.to_bytes(Training(Settings.of("neighbours"))))
+    model = trained.from_bytes(trained.to_bytes(Training(Settings.of("neighbours"))))
     assert not model.trained
 
 
@@ -81,8 +82,8 @@ def test_a_network_without_a_step_is_not_called_trained():
 
 
 def test_a_remembered_model_is_one_of_the_catalogue(monkeypatch):
-    id_ = learnt.remember(file("induction"))
-    assert id_.startswith("learnt:") and len(id_) == len("learnt:") + 12 and learnt.remember(file("induction")) == id_
+    id_ = trained.remember(file("induction"))
+    assert id_.startswith("learnt:") and len(id_) == len("learnt:") + 12 and trained.remember(file("induction")) == id_
     entry = catalogue.resolve(id_)
     assert (entry.source, entry.trained_mask, entry.trained) == ("learnt", "causal", True)
     assert entry.label == "Induction, 1 head, 2 layers, seed 0 (trained here)"
@@ -107,9 +108,9 @@ def test_a_limited_server_does_not_touch_a_file_that_it_does_not_offer(tmp_path,
         path.write_bytes(file())
     monkeypatch.setenv("HEADWORK_MODELS", f"minilm,{offered}")
     monkeypatch.chdir(tmp_path)
-    read_file, is_file = learnt.read_file, Path.is_file
+    read_file, is_file = trained.read_file, Path.is_file
     touched = []
-    monkeypatch.setattr(learnt, "read_file", lambda path: touched.append(path) or read_file(path))
+    monkeypatch.setattr(trained, "read_file", lambda path: touched.append(path) or read_file(path))
     monkeypatch.setattr(Path, "is_file", lambda path: touched.append(path) or is_file(path))
     for asked in (str(other), "other.safetensors", "./other.safetensors", f"{tmp_path}/x/../other.safetensors"):
         with pytest.raises(HeadworkError, match="does not offer"):
@@ -131,7 +132,7 @@ def test_a_forgotten_model_says_how_to_get_it_back(id_, monkeypatch):
 
 
 def test_memory_is_bounded_and_the_least_used_goes_first():
-    memory = learnt.Memory(most=2)
+    memory = trained.Memory(most=2)
     first, second, third = (file("neighbours", seed=seed) for seed in range(3))
     ids = [memory.remember(first), memory.remember(second)]
     assert memory.recall(ids[0]) == first  # used again: the second is now the one to go
@@ -142,8 +143,8 @@ def test_memory_is_bounded_and_the_least_used_goes_first():
 
 
 def test_other_bytes_of_the_same_id_replace_nothing(monkeypatch):
-    memory, (first, second) = learnt.Memory(), [file("neighbours", seed=seed) for seed in range(2)]
-    monkeypatch.setattr(learnt, "model_id", lambda data: "learnt:0123456789ab")
+    memory, (first, second) = trained.Memory(), [file("neighbours", seed=seed) for seed in range(2)]
+    monkeypatch.setattr(trained, "model_id", lambda data: "learnt:0123456789ab")
     id_ = memory.remember(first)
     with pytest.raises(HeadworkError, match="Another model with the id 'learnt:0123456789ab'"):
         memory.remember(second)
@@ -151,14 +152,14 @@ def test_other_bytes_of_the_same_id_replace_nothing(monkeypatch):
 
 
 def test_memory_keeps_nothing_that_is_no_model():
-    memory = learnt.Memory()
+    memory = trained.Memory()
     with pytest.raises(HeadworkError):
         memory.remember(file()[:-1])
     assert not memory._files
 
 
 def test_many_threads_remember_and_recall():
-    memory, files = learnt.Memory(most=3), [file("neighbours", seed=seed) for seed in range(3)]
+    memory, files = trained.Memory(most=3), [file("neighbours", seed=seed) for seed in range(3)]
     faults = []
 
     def work(data):
@@ -180,7 +181,7 @@ def test_many_threads_remember_and_recall():
 
 
 def test_words_are_parted_by_spaces_in_chinese_too():
-    model = learnt.from_bytes(file("agreement-zh"))
+    model = trained.from_bytes(file("agreement-zh"))
     tokens = model.tokenizer.encode("  男医生 来了\t。\n女老师们 ", limit=10)
     assert tokens.labels == ("男医生", "来了", "。", "女老师们") and tokens.words == tokens.labels
     assert [tokens.text[start:end] for start, end in tokens.spans] == list(tokens.labels)
@@ -188,7 +189,7 @@ def test_words_are_parted_by_spaces_in_chinese_too():
 
 
 def test_unknown_words_are_named_with_a_sentence_to_try():
-    model = learnt.from_bytes(file("agreement-en"))
+    model = trained.from_bytes(file("agreement-en"))
     with pytest.raises(HeadworkError) as told:
         model.trace("The actor sleeps . <b>x</b> again The")
     assert "not The, sleeps, <b>x</b>." in str(told.value)
@@ -199,7 +200,7 @@ def test_unknown_words_are_named_with_a_sentence_to_try():
 
 
 def test_longer_text_is_cut_and_shorter_is_read():
-    model = learnt.from_bytes(file())
+    model = trained.from_bytes(file())
     trace = model.trace("a b c d e f g h i j k l m n")
     assert trace.n_tokens == 12 and trace.tokenized.n_cut == 2
     assert model.trace("a").attention.shape == (1, 4, 1, 1)
@@ -208,12 +209,12 @@ def test_longer_text_is_cut_and_shorter_is_read():
 @pytest.mark.parametrize("text", ["", "  \n "])
 def test_no_text_is_told(text):
     with pytest.raises(HeadworkError, match="no text"):
-        learnt.from_bytes(file()).trace(text)
+        trained.from_bytes(file()).trace(text)
 
 
 def test_there_is_nothing_to_pad_with():
     with pytest.raises(HeadworkError, match="no padding token"):
-        learnt.from_bytes(file()).trace("a b c", "padding:6")
+        trained.from_bytes(file()).trace("a b c", "padding:6")
 
 
 # -- broken files ----------------------------------------------------------------------------------------------------
@@ -223,7 +224,7 @@ def test_there_is_nothing_to_pad_with():
 def test_a_file_cut_anywhere_is_refused_with_a_sentence(data):
     cut = data.draw(st.integers(0, len(file()) - 1))
     with pytest.raises(HeadworkError, match=r"broken or cut short|not of a model trained"):
-        learnt.from_bytes(file()[:cut])
+        trained.from_bytes(file()[:cut])
 
 
 @given(st.binary(max_size=64), st.integers(0, 4000))
@@ -231,7 +232,7 @@ def test_a_damaged_header_is_refused_or_harmless(noise, at):
     """Whatever stands in the header: a sentence or a model, never another fault."""
     damaged = file()[:at] + noise + file()[at + len(noise) :]
     try:
-        learnt.from_bytes(damaged)
+        trained.from_bytes(damaged)
     except HeadworkError as error:
         assert len(str(error)) < 600
 
@@ -254,7 +255,7 @@ def test_a_damaged_header_is_refused_or_harmless(noise, at):
 )
 def test_foreign_files_are_refused(data, said):
     with pytest.raises(HeadworkError, match=said):
-        learnt.from_bytes(data)
+        trained.from_bytes(data)
 
 
 def _set(name, tensor):
@@ -307,13 +308,13 @@ def _set(name, tensor):
 )
 def test_files_that_contradict_themselves_are_refused(data, said):
     with pytest.raises(HeadworkError, match=said) as told:
-        learnt.from_bytes(data())
+        trained.from_bytes(data())
     assert len(str(told.value)) < 400  # nothing is echoed whole
 
 
 def test_an_altered_file_is_another_model():
     other = altered(sample="a b c")
-    assert learnt.from_bytes(other).id == learnt.model_id(other) != learnt.model_id(file())
+    assert trained.from_bytes(other).id == trained.model_id(other) != trained.model_id(file())
 
 
 # -- files by path ---------------------------------------------------------------------------------------------------

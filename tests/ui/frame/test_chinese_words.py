@@ -5,12 +5,12 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from analysis import chinese
-from analysis.one_sentence import Link, word_maps_of
+from analysis.evidence.one_sentence import Link, word_maps_of
+from analysis.words import chinese
 from model import load
-from tests.analysis.chinese_pieces import encode
 from tests.analysis.made import random_maps, trace_of
-from ui import chinese_words
+from tests.analysis.words.chinese_pieces import encode
+from ui.frame import chinese_words
 
 
 @pytest.fixture

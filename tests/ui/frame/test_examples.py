@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from analysis.agreement import ask
+from analysis.evidence.agreement import ask
 from model import load
 from model.catalogue import E5
-from model.e5 import E5_HUB, e5_path
-from ui.examples import brings, examples, is_here, look, of
-from ui.explorer_view import token_of
+from model.weights.e5 import E5_HUB, e5_path
+from ui.attention.view import token_of
+from ui.frame.examples import brings, examples, is_here, look, of
 
 TOLERANCE = 0.02  # another build of the libraries rounds otherwise; two decimals are what the app shows
 HAS_E5 = e5_path() is not None
@@ -128,19 +128,19 @@ def test_there_are_examples_in_english_in_both_scripts_of_chinese_and_mixed():
 
 
 def test_a_model_is_here_when_the_server_offers_it_and_its_package_is_installed(monkeypatch):
-    monkeypatch.setattr("ui.examples.e5_path", lambda: None)
+    monkeypatch.setattr("ui.frame.examples.e5_path", lambda: None)
     assert is_here("minilm") and not is_here(E5)
-    monkeypatch.setattr("ui.examples.e5_path", lambda: "somewhere")
+    monkeypatch.setattr("ui.frame.examples.e5_path", lambda: "somewhere")
     monkeypatch.setenv("HEADWORK_MODELS", f"{E5},toy")
     assert is_here(E5) and not is_here("minilm")
 
 
 def test_where_the_package_is_absent_the_downloaded_model_with_the_same_weights_takes_its_place(monkeypatch, tmp_path):
-    monkeypatch.setattr("ui.examples.e5_path", lambda: None)
-    monkeypatch.setattr("ui.examples.local_folder", lambda entry: None)
+    monkeypatch.setattr("ui.frame.examples.e5_path", lambda: None)
+    monkeypatch.setattr("ui.frame.examples.local_folder", lambda entry: None)
     course = "小明把苹果递给了小红，因为她帮过他。"
     assert not brings(course, E5) and not brings(course, E5_HUB)
-    monkeypatch.setattr("ui.examples.local_folder", lambda entry: tmp_path)
+    monkeypatch.setattr("ui.frame.examples.local_folder", lambda entry: tmp_path)
     assert is_here(E5_HUB) and brings(course, E5_HUB) and not brings(course, "minilm")
 
 

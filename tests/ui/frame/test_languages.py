@@ -11,32 +11,21 @@ from analysis import METRICS, NO_HABIT, READINGS, RULES
 from model import HeadworkError
 from model.catalogue import ENTRIES, TOY_DEFAULTS
 from model.tasks import TASKS
-from ui import (
-    heads_card,
-    heads_choices,
-    heads_corpus,
-    heads_gender,
-    heads_labour,
-    heads_own,
-    heads_page,
-    heads_sentence,
-    heads_used,
-    learn_controls,
-    learn_page,
-    learn_take,
-    learn_words,
-)
-from ui import heads_words as words
-from ui.chinese_words import PARTERS
-from ui.controls import BASES
-from ui.explorer import TABS
-from ui.explorer_compare import KINDS, MASKS
-from ui.explorer_heads import SHOWN
-from ui.explorer_view import BY_MAP_TITLE, CURVES, LEVELS, WHAT_WORDS_ARE
-from ui.languages import NO_WIDTH, catalogue, explain, plain, spoken_names, translate
-from viz.export_layout import PRINTED
+from ui.attention.compare import KINDS, MASKS
+from ui.attention.layer_heads import SHOWN
+from ui.attention.page import TABS
+from ui.attention.view import BY_MAP_TITLE, CURVES, LEVELS, WHAT_WORDS_ARE
+from ui.frame.chinese_words import PARTERS
+from ui.frame.controls import BASES
+from ui.frame.languages import NO_WIDTH, catalogue, explain, plain, spoken_names, translate
+from ui.heads import card, choices, corpus, gender, labour, own, page, used, words
+from ui.heads import sentence as heads_sentence
+from ui.learn import controls, export
+from ui.learn import page as learn_page
+from ui.learn import words as learn_words
+from viz.export.layout import PRINTED
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 LEARN = {"HOW_TO_READ", "HOW_FAR", "SIDEBAR", "HEADS_HELP", "FFN_HELP", "MASK_HELP", "RATE_HELP", "SEED_HELP"}
 ROOMS = ("ui", "pages", "viz", "analysis", "model")
 SPEAKERS = {
@@ -62,37 +51,37 @@ def sentences():
     for entry in ENTRIES:
         yield entry.about, "model/catalogue.py"
     for name in (*BASES.values(), *TOY_DEFAULTS):
-        yield name, "ui/controls.py"
+        yield name, "ui/frame/controls.py"
     for metric in METRICS.values():
-        yield from ((sentence, "analysis/metrics.py") for sentence in (metric.title, metric.definition))
+        yield from ((sentence, "analysis/maps/metrics.py") for sentence in (metric.title, metric.definition))
     for kind in READINGS.values():
-        yield from ((sentence, "analysis/readings.py") for sentence in (kind.title, kind.shows, kind.leaves_out))
+        yield from ((sentence, "analysis/maps/readings.py") for sentence in (kind.title, kind.shows, kind.leaves_out))
     for rule in RULES:
-        yield from ((sentence, "analysis/habits.py") for sentence in (rule.title, rule.source))
-    yield NO_HABIT, "analysis/habits.py"
+        yield from ((sentence, "analysis/maps/patterns.py") for sentence in (rule.title, rule.source))
+    yield NO_HABIT, "analysis/maps/patterns.py"
     for titles in (TABS, SHOWN, LEVELS, CURVES, KINDS, MASKS, PRINTED):
-        yield from ((title, "ui/explorer*.py, viz/export_layout.py") for title in titles.values())
+        yield from ((title, "ui/explorer*.py, viz/export/layout.py") for title in titles.values())
     for names in words.RELATIONS.values():
-        yield from ((name, "ui/heads_words.py") for name in names)
+        yield from ((name, "ui/heads/words.py") for name in names)
     for titles in (
-        *(words.COREFERENCE_NAMES, words.OFFSETS, words.CORPORA, words.VARIANTS, heads_labour.WAYS, heads_used.OF),
-        *(heads_choices.QUANTITIES, heads_corpus.READY, heads_own.WAYS, heads_page.TABS),
-        *(heads_sentence.SOURCES, words.SHORT, words.CUES, heads_labour.HEADINGS, heads_own.ARCS),
-        *(heads_gender.TEMPLATES, heads_gender.ONLY_MEANING),
+        *(words.COREFERENCE_NAMES, words.OFFSETS, words.CORPORA, words.VARIANTS, labour.WAYS, used.OF),
+        *(choices.QUANTITIES, corpus.READY, own.WAYS, page.TABS),
+        *(heads_sentence.SOURCES, words.SHORT, words.CUES, labour.HEADINGS, own.ARCS),
+        *(gender.TEMPLATES, gender.ONLY_MEANING),
     ):
         yield from ((title, "ui/heads_*.py") for title in titles.values())
-    yield from ((sentence, "ui/chinese_words.py") for sentence in PARTERS.values())
-    yield heads_card.CAUTION, "ui/heads_card.py"
+    yield from ((sentence, "ui/frame/chinese_words.py") for sentence in PARTERS.values())
+    yield card.CAUTION, "ui/heads/card.py"
     for task in TASKS.values():
         names = (relation.id for relation in task.relations if relation.id.isalpha())
         yield from ((sentence, "model/tasks") for sentence in (task.title, task.about, task.note, *names))
-    for titles in (learn_controls.MASKS, learn_page.TABS, learn_take.PAGES):
+    for titles in (controls.MASKS, learn_page.TABS, export.PAGES):
         yield from ((title, "ui/learn_*.py") for title in titles.values())
-    for name, text in {**vars(learn_controls), **vars(learn_words)}.items():
+    for name, text in {**vars(controls), **vars(learn_words)}.items():
         if name in LEARN:
             yield text, "ui/learn_*.py"
     for sentence in (WHAT_WORDS_ARE, BY_MAP_TITLE):
-        yield sentence, "ui/explorer_view.py"
+        yield sentence, "ui/attention/view.py"
 
 
 def strings():

@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from model import load
-from ui import remarks
+from ui.frame import remarks
 
 TOY = load("toy")
 
@@ -16,7 +16,7 @@ def line(trace) -> str:
     """What `status` writes."""
 
     def page(trace):
-        from ui import remarks
+        from ui.frame import remarks
 
         remarks.status(trace, "1-1")
 

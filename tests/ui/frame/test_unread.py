@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analysis.records import OWN_FOLDER
+from analysis.evidence.records import OWN_FOLDER
 from model import load
-from ui.unread import UNREADABLE
+from ui.frame.unread import UNREADABLE
 
-SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
+SHARED = Path(__file__).resolve().parents[4] / "shared" / "data"
 
 
 def shares(*files):

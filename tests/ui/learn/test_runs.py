@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 from model.training import Settings
-from ui import learn_runs
-from ui.training_jobs import Line
+from ui.learn import runs
+from ui.learn.jobs import Line
 
 
 def until_ended(job):
@@ -20,10 +20,10 @@ def server(monkeypatch):
     """A server with one session; `server.browsers` says which sessions have a browser."""
     made = SimpleNamespace(browsers={"mine"})
     made.is_active_session = lambda session_id: session_id in made.browsers
-    monkeypatch.setattr(learn_runs.runtime, "exists", lambda: True)
-    monkeypatch.setattr(learn_runs.runtime, "get_instance", lambda: made)
+    monkeypatch.setattr(runs.runtime, "exists", lambda: True)
+    monkeypatch.setattr(runs.runtime, "get_instance", lambda: made)
     monkeypatch.setattr(
-        learn_runs, "get_script_run_ctx", lambda: SimpleNamespace(session_id="mine") if is_asked_here() else None
+        runs, "get_script_run_ctx", lambda: SimpleNamespace(session_id="mine") if is_asked_here() else None
     )
     return made
 
@@ -33,9 +33,9 @@ def is_asked_here():
 
 
 def test_a_training_rests_when_its_own_browser_is_gone(server, monkeypatch):
-    monkeypatch.setattr("ui.training_jobs.LOOKS_ROUND", 0.0)
+    monkeypatch.setattr("ui.learn.jobs.LOOKS_ROUND", 0.0)
     server.browsers.add("another")
-    race = learn_runs.Race(Settings("neighbours", steps=100), line=Line(1), is_here=learn_runs._session())
+    race = runs.Race(Settings("neighbours", steps=100), line=Line(1), is_here=runs._session())
     seen_at = []
 
     def leaves_after_ten_steps():
@@ -52,7 +52,7 @@ def test_a_training_rests_when_its_own_browser_is_gone(server, monkeypatch):
 
 @pytest.mark.parametrize("steps", [100, 130, 800])
 def test_a_step_ahead_ends_at_the_very_next_checkpoint(steps):
-    race = learn_runs.Race(Settings("neighbours", steps=steps), line=Line(1), is_here=lambda: True)
+    race = runs.Race(Settings("neighbours", steps=steps), line=Line(1), is_here=lambda: True)
     for n_frames in range(2, 7):
         race.one_checkpoint()
         until_ended(race.job)
@@ -61,5 +61,5 @@ def test_a_step_ahead_ends_at_the_very_next_checkpoint(steps):
 
 
 def test_without_a_server_somebody_is_always_here(monkeypatch):
-    monkeypatch.setattr(learn_runs.runtime, "exists", lambda: False)
-    assert learn_runs._session()()
+    monkeypatch.setattr(runs.runtime, "exists", lambda: False)
+    assert runs._session()()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from model.training.training import SwitchedOff
-from ui.learn_tabs import says
+from ui.learn.tabs import says
 
 CHANCE = 0.04
 ONE, TWO = [(0, 1)], [(0, 0), (0, 1)]

@@ -10,7 +10,7 @@ import pytest
 
 from analysis import by_pieces, by_words, provenance
 from model import load
-from viz.export_html import page_html
+from viz.export.html import page_html
 
 HARD = 'She said </script><img src=x onerror="window.hit=1"> {list} 😀 <script>window.hit=1</script>'
 
@@ -21,7 +21,7 @@ def block(page, name):
 
 
 def decoded(maps):
-    """The codes of a message, as the browser unpacks them (viz/wire.py)."""
+    """The codes of a message, as the browser unpacks them (viz/encoding.py)."""
     raw = np.frombuffer(zlib.decompress(base64.b64decode(maps["bytes"])), np.uint8)
     if maps["bits"] == 8:
         return raw.reshape(maps["shape"])

@@ -11,11 +11,11 @@ from PIL import Image
 
 from analysis import by_pieces, provenance
 from model import load
-from viz import fonts
-from viz.export_images import PNG_CHUNK, PNG_SCALE, png_bytes, square, svg_text
-from viz.export_layout import HATCH, MASKED, MOST_CELLS, map_layout
-from viz.look import ACCENT, MAX_LABEL, columns, tick_text
+from viz.export import fonts
+from viz.export.images import PNG_CHUNK, PNG_SCALE, png_bytes, square, svg_text
+from viz.export.layout import HATCH, MASKED, MOST_CELLS, map_layout
 from viz.style import COLORSCALES, Style, nice_maximum, scale_colours
+from viz.theme import ACCENT, MAX_LABEL, columns, tick_text
 
 SVG = "{http://www.w3.org/2000/svg}"
 TEXT = "The teacher praised the students because they worked hard."

@@ -1,0 +1,1 @@
+"""What happens in a block, step by step, and what it weighs and costs."""

@@ -1,0 +1,1 @@
+"""Which heads do what, and how sure: scores on annotated text, baselines, held-out choices, intervals, records."""

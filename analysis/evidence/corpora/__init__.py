@@ -1,0 +1,1 @@
+"""Annotated text and the formats it is read from."""

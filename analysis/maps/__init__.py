@@ -1,0 +1,1 @@
+"""Arithmetic on attention maps: metrics, patterns, readings, rollout, comparison, masks, export."""

@@ -1,0 +1,1 @@
+"""The makers of the corpora in data/corpus."""

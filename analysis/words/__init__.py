@@ -1,0 +1,1 @@
+"""From pieces of tokens to words: units, spans, Chinese words, words that share a piece."""

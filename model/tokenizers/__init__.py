@@ -1,0 +1,1 @@
+"""Every way from text to pieces."""

@@ -1,0 +1,1 @@
+"""What all pages share: navigation, links, languages, controls, cached loading, faults, browser components."""
