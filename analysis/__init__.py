@@ -9,7 +9,7 @@ read(trace, norms=value_norms(model, trace.text, trace.mask))
 from analysis.maps.comparison import Comparison, all_row_distances, compare, total_variation
 from analysis.maps.export import csv_bytes, csv_text, npz_bytes, provenance, read_csv, tidy
 from analysis.maps.metrics import METRICS, head_metrics, metric_range, row_metrics
-from analysis.maps.patterns import NO_HABIT, RULES, Habit, find_habits, metrics_table
+from analysis.maps.patterns import NO_PATTERN, RULES, Pattern, find_patterns, metrics_table
 from analysis.maps.readings import READINGS, Reading, read, special_share, value_norms, without_special
 from analysis.maps.rollout import rollout
 from analysis.maps.similarity import Similarity, head_similarity
@@ -17,11 +17,11 @@ from analysis.words.units import Units, UnitTrace, aggregate, by_pieces, by_word
 
 __all__ = [
     "METRICS",
-    "NO_HABIT",
+    "NO_PATTERN",
     "READINGS",
     "RULES",
     "Comparison",
-    "Habit",
+    "Pattern",
     "Reading",
     "Similarity",
     "UnitTrace",
@@ -33,7 +33,7 @@ __all__ = [
     "compare",
     "csv_bytes",
     "csv_text",
-    "find_habits",
+    "find_patterns",
     "head_metrics",
     "head_similarity",
     "metric_range",

@@ -31,7 +31,7 @@ class AttentionSteps:
     masked_scores: Tensor | None = None  # (B, h, N, N)  q kᵀ / √d_k + M
     attention: Tensor | None = None  # (B, h, N, N)  softmax of masked_scores
     head_outputs: Tensor | None = None  # (B, h, N, d_k)  attention · values
-    concatenated: Tensor | None = None  # (B, N, d_model)  the heads side by side, after the gate: the input of W_o
+    concatenated: Tensor | None = None  # (B, N, d_model)  the heads side by side, after the head mask: the input of W_o
     output: Tensor | None = None  # (B, N, d_model)
 
     def keep(self, **tensors: Tensor) -> None:
@@ -132,7 +132,7 @@ class MultiHeadAttention(nn.Module):
         x: Tensor,
         mask: Tensor | None = None,
         *,
-        gate: Tensor | None = None,
+        head_mask: Tensor | None = None,
         steps: AttentionSteps | None = None,
         out: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
@@ -141,7 +141,7 @@ class MultiHeadAttention(nn.Module):
         Args:
             x: (B, N, d_model).
             mask: boolean, broadcastable to (B, h, N, N); True = may attend.
-            gate: (h,), a factor for each head's slice of the input to W_o; 0 switches the head off, 1 leaves it.
+            head_mask: (h,), a factor for each head's slice of the input to W_o; 0 switches the head off, 1 leaves it.
             steps: filled with every intermediate tensor.
             out: (B, h, N, N), where the map is to be written. Only without gradients.
 
@@ -154,8 +154,8 @@ class MultiHeadAttention(nn.Module):
         if steps is not None:
             steps.keep(queries=q, keys=k, values=v)
         mixed, attention = scaled_dot_product_attention(q, k, v, mask, steps=steps, out=out)
-        if gate is not None:
-            mixed = mixed * gate.view(1, self.num_heads, 1, 1)  # (B, h, N, d_k)
+        if head_mask is not None:
+            mixed = mixed * head_mask.view(1, self.num_heads, 1, 1)  # (B, h, N, d_k)
         concatenated = self.merge_heads(mixed)  # (B, N, d_model)
         output: Tensor = self.W_o(concatenated)  # (B, N, d_model)
         if steps is not None:

@@ -166,7 +166,7 @@ class TransformerBlock(nn.Module):
         x: Tensor,
         mask: Tensor | None = None,
         *,
-        gate: Tensor | None = None,
+        head_mask: Tensor | None = None,
         steps: BlockSteps | None = None,
         out: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
@@ -183,7 +183,7 @@ class TransformerBlock(nn.Module):
         )
         attention_input = self.attention_norm(x, steps=attention_norm_steps) if pre else x  # (B, N, d_model)
         attended, attention = self.attention(
-            attention_input, mask, gate=gate, steps=attention_steps, out=out
+            attention_input, mask, head_mask=head_mask, steps=attention_steps, out=out
         )  # (B, N, d_model), (B, h, N, N)
         attention_sum = x + self.dropout(attended)
         middle = self.attention_norm(attention_sum, steps=attention_norm_steps) if post else attention_sum

@@ -29,7 +29,7 @@ class Mask:
     window_size: int | None = None
     prefix_length: int | None = None
     padded_length: int | None = None
-    drawn: tuple[tuple[bool, ...], ...] | None = None
+    custom: tuple[tuple[bool, ...], ...] | None = None
 
     def __post_init__(self) -> None:
         """Checks the numbers and brings the conditions into normal form."""
@@ -87,7 +87,7 @@ class Mask:
                 n_rows=len(rows),
                 lengths=" / ".join(str(n) for n in sorted({len(row) for row in rows})) or "0",
             )
-        return cls(drawn=rows)
+        return cls(custom=rows)
 
     def __and__(self, other: Mask) -> Mask:
         """The mask that allows what both allow."""
@@ -102,7 +102,7 @@ class Mask:
             window_size=_least(self.window_size, other.window_size),
             prefix_length=_least(self.prefix_length, other.prefix_length),
             padded_length=_least(self.padded_length, other.padded_length),
-            drawn=_both(self.drawn, other.drawn),
+            custom=_both(self.custom, other.custom),
         )
 
     def __str__(self) -> str:
@@ -116,8 +116,8 @@ class Mask:
             parts.append(f"prefix:{self.prefix_length}")
         if self.padded_length is not None:
             parts.append(f"padding:{self.padded_length}")
-        if self.drawn is not None:
-            parts.append(f"matrix:{len(self.drawn)}:{_to_hex(self.drawn)}")
+        if self.custom is not None:
+            parts.append(f"matrix:{len(self.custom)}:{_to_hex(self.custom)}")
         return "+".join(parts) or "bidirectional"
 
     @property
@@ -148,15 +148,15 @@ class Mask:
             allowed &= (query - key).abs() <= self.window_size
         if self.prefix_length is not None:
             allowed &= (key < self.prefix_length) | (key <= query)
-        if self.drawn is not None:
-            if len(self.drawn) != n_tokens:
+        if self.custom is not None:
+            if len(self.custom) != n_tokens:
                 raise HeadworkError(
                     "This mask was drawn for {n_drawn} tokens, but the sentence has {n_tokens}. "
                     "Draw it again for this sentence.",
-                    n_drawn=len(self.drawn),
+                    n_drawn=len(self.custom),
                     n_tokens=n_tokens,
                 )
-            allowed &= torch.tensor(self.drawn, dtype=torch.bool)
+            allowed &= torch.tensor(self.custom, dtype=torch.bool)
         if is_padding is None:
             if self.padded_length is not None:
                 raise HeadworkError("A padding mask needs to know which tokens are padding.")

@@ -146,7 +146,7 @@ class AttentionModel:
         mask: Mask | str = "bidirectional",
         *,
         record: Record = "steps",
-        gate: Iterable[Iterable[float]] | NDArray[np.float32] | None = None,
+        head_mask: Iterable[Iterable[float]] | NDArray[np.float32] | None = None,
     ) -> tuple[Tokens, torch.Tensor, TransformerOutput]:
         """Tokenises a text and runs the Transformer once.
 
@@ -154,13 +154,14 @@ class AttentionModel:
             text: any text; what exceeds the token limit is cut (`Tokens.n_cut`).
             mask: a Mask or its spelling.
             record: see Transformer.forward.
-            gate: (L, h), 0 = the head is off.
+            head_mask: (L, h), 0 = the head is off.
 
         Returns:
             The tokens, the mask as a boolean (N, N), and everything the Transformer made, with B = 1.
 
         Raises:
-            HeadworkError: empty text, an unknown mask, a mask that doesn't fit the sentence, a gate of another shape.
+            HeadworkError: empty text, an unknown mask, a mask that doesn't fit the sentence, a head mask of another
+                shape.
         """
         mask = parse_mask(mask) if isinstance(mask, str) else mask
         tokens = self.tokenizer.encode(text, limit=self.token_limit, pad_to=mask.padded_length)
@@ -173,15 +174,16 @@ class AttentionModel:
                 vocab_size=self.config.vocab_size,
             )
         allowed = mask.allowed(len(tokens.ids), torch.tensor(tokens.is_padding))  # (N, N)
-        factors = None if gate is None else self._factors(gate)  # (L, h)
-        output = self.transformer(torch.tensor([tokens.ids]), allowed, gate=factors, record=record)
+        factors = None if head_mask is None else self._factors(head_mask)  # (L, h)
+        output = self.transformer(torch.tensor([tokens.ids]), allowed, head_mask=factors, record=record)
         return tokens, allowed, output
 
-    def _factors(self, gate: Iterable[Iterable[float]] | NDArray[np.float32]) -> torch.Tensor:
-        factors = np.asarray(gate, dtype=np.float32)
+    def _factors(self, head_mask: Iterable[Iterable[float]] | NDArray[np.float32]) -> torch.Tensor:
+        factors = np.asarray(head_mask, dtype=np.float32)
         if factors.shape != (self.n_layers, self.n_heads):
             raise HeadworkError(
-                "The gate has the shape {found}; this model takes one factor for each of {n_layers} × {n_heads} heads.",
+                "The head mask has the shape {found}; this model takes a factor for each of "
+                "{n_layers} × {n_heads} heads.",
                 found=factors.shape,
                 n_layers=self.n_layers,
                 n_heads=self.n_heads,
@@ -193,11 +195,11 @@ class AttentionModel:
         text: str,
         mask: Mask | str = "bidirectional",
         *,
-        gate: Iterable[Iterable[float]] | NDArray[np.float32] | None = None,
+        head_mask: Iterable[Iterable[float]] | NDArray[np.float32] | None = None,
     ) -> AttentionTrace:
         """Every head's map for a text under a mask. Arguments as in `run`."""
         mask = parse_mask(mask) if isinstance(mask, str) else mask
-        tokens, allowed, output = self.run(text, mask, record="maps", gate=gate)
+        tokens, allowed, output = self.run(text, mask, record="maps", head_mask=head_mask)
         attention = output.attention[:, 0].numpy()  # (L, h, N, N)
         attention.flags.writeable = False
         visible = allowed.numpy()

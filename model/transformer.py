@@ -125,7 +125,7 @@ class Transformer(nn.Module):
         mask: Tensor | None = None,
         *,
         token_types: Tensor | None = None,
-        gate: Tensor | None = None,
+        head_mask: Tensor | None = None,
         record: Record = "maps",
     ) -> TransformerOutput:
         """Runs the stack on ids (B, N).
@@ -134,13 +134,13 @@ class Transformer(nn.Module):
             ids: (B, N).
             mask: boolean, broadcastable to (B, h, N, N), True = may attend; None = everything. The same in every layer.
             token_types: (B, N); None = all of the first type.
-            gate: (L, h), a factor for each head's slice of the input to W_o; 0 = off.
+            head_mask: (L, h), a factor for each head's slice of the input to W_o; 0 = off.
             record: "maps"; "hidden" also returns hidden_states; "steps" also returns every intermediate tensor.
         """
-        return self.encode(self.embeddings(ids, token_types), mask, gate=gate, record=record)
+        return self.encode(self.embeddings(ids, token_types), mask, head_mask=head_mask, record=record)
 
     def encode(
-        self, x: Tensor, mask: Tensor | None = None, *, gate: Tensor | None = None, record: Record = "maps"
+        self, x: Tensor, mask: Tensor | None = None, *, head_mask: Tensor | None = None, record: Record = "maps"
     ) -> TransformerOutput:
         """As forward, from embeddings x (B, N, d_model) on."""
         if mask is not None and bool(mask.all()):
@@ -157,7 +157,7 @@ class Transformer(nn.Module):
             x, attention = block(
                 x,
                 mask,
-                gate=None if gate is None else gate[layer],
+                head_mask=None if head_mask is None else head_mask[layer],
                 steps=None if blocks is None else blocks[layer],
                 out=None if maps is None else maps[layer],
             )

@@ -66,8 +66,8 @@ def switch_off_each(model: AttentionModel, text: str, mask: Mask | str = "bidire
     changes = []
     for layer in range(model.n_layers):
         block = transformer.blocks[layer]
-        gates = 1 - torch.eye(model.n_heads)  # (h, h), row i: head i is off
-        x = torch.cat([block(states[layer], visible, gate=gate)[0] for gate in gates])  # (h, N, d_model)
+        head_masks = 1 - torch.eye(model.n_heads)  # (h, h), row i: head i is off
+        x = torch.cat([block(states[layer], visible, head_mask=off)[0] for off in head_masks])  # (h, N, d_model)
         for above in transformer.blocks[layer + 1 :]:
             x, _ = above(x, visible)
         if transformer.final_norm is not None:

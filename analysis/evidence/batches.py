@@ -53,15 +53,15 @@ class Runner:
     model: AttentionModel
     mask: Mask
     restrict: Mask | None
-    gate: NDArray[np.float32] | None
+    head_mask: NDArray[np.float32] | None
 
     @torch.inference_mode()
     def run(self, examples: Sequence[Sentence | Passage], lines: Sequence[Line]) -> Arrays:
         """All examples of one kind → arrays whose first axis runs over words (or questions), example after example."""
         batch = Batch.of(lines)
         allowed = self.allowed(self.mask, batch)  # (B, 1, N, N)
-        gate = None if self.gate is None else torch.from_numpy(self.gate)
-        output = self.model.transformer(batch.ids, allowed, gate=gate, record="maps")
+        head_mask = None if self.head_mask is None else torch.from_numpy(self.head_mask)
+        output = self.model.transformer(batch.ids, allowed, head_mask=head_mask, record="maps")
         maps = word_maps(output.attention, batch.members)  # (B, W, L·h, W)
         visible = visible_words(allowed, batch.members)  # (B, W, W)
         if self.restrict is not None:

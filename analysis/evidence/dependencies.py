@@ -220,7 +220,7 @@ def score_dependencies(run: Run, *, seed: int = 0, draws: int = DRAWS, by_docume
                 )
                 scores.append(_relation_score(name, direction, hits, n_arrows, seed, draws))
     scores.sort(key=lambda each: (-each.n, each.relation, each.direction))
-    no_arc, offsets = _other_habits(run, asked)
+    no_arc, offsets = _other_patterns(run, asked)
     return DependencyScores(tuple(scores), unit, n_arrows, no_arc, offsets, every.n, int(unclear.sum()), n_incomplete)
 
 
@@ -255,7 +255,7 @@ def _is_visible(
     return out
 
 
-def _other_habits(run: Run, asked: NDArray[np.bool_]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _other_patterns(run: Run, asked: NDArray[np.bool_]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """no_arc_share (L, h) and offset_share (L, h, 10) over the words that were asked."""
     arrows = run.arrows
     shape = (run.n_layers, run.n_heads)

@@ -43,7 +43,7 @@ from model.settings import threads
 EVERY = {
     "own": 10,
     "own_zh": 2,
-}  # habits are averaged over every tenth of the English sentences, and every second Chinese
+}  # patterns are averaged over every tenth of the English sentences, and every second Chinese
 FILES = {
     "own": OWN_FILES,
     "ud": ("ud_en_ewt_dev_500.jsonl", "ud_en_gum_dev_400.jsonl"),
@@ -78,7 +78,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line. Returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m analysis.evidence.measure", description=__doc__)
-    parser.add_argument("names", nargs="*", help="corpus-variant, or habits")
+    parser.add_argument("names", nargs="*", help="corpus-variant, or patterns")
     parser.add_argument("--model", choices=sorted(SHIPPED), default=DEFAULT_MODEL)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="where the treebanks and GAP lie")
     parser.add_argument("--out", type=Path, default=FOLDER)
@@ -86,10 +86,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     torch.set_num_threads(threads())
     model = load(options.model)
     every = [f"{corpus}-{variant}" for corpus, variants in SHIPPED[model.id].items() for variant in variants]
-    for name in options.names or [*every, "habits"]:
+    for name in options.names or [*every, "patterns"]:
         path = options.out / f"{model.id}-{name}.json"
-        if name == "habits":
-            path.write_text(json.dumps(measure_habits(model), separators=(",", ":")) + "\n", encoding="utf-8")
+        if name == "patterns":
+            path.write_text(json.dumps(measure_patterns(model), separators=(",", ":")) + "\n", encoding="utf-8")
             continue
         corpus, _, variant = name.partition("-")
         paths = paths_of(corpus, options.data)
@@ -159,7 +159,7 @@ def by_cue(run: Run, file: str) -> list[dict[str, Any]]:
     ]
 
 
-def measure_habits(model: AttentionModel) -> dict[str, Any]:
+def measure_patterns(model: AttentionModel) -> dict[str, Any]:
     """Metrics and the nearest heads of each head, averaged over some sentences of the model's own corpora."""
     own = [name for name in EVERY if name in SHIPPED[model.id]]
     texts = [
@@ -190,7 +190,7 @@ def measure_habits(model: AttentionModel) -> dict[str, Any]:
         "corpus": " and ".join(own),
         "n": len(texts),
         "date": datetime.date.today().isoformat(),
-        "command": f"python -m analysis.evidence.measure {_chosen(model)}habits",
+        "command": f"python -m analysis.evidence.measure {_chosen(model)}patterns",
     }
     return {"provenance": about, "special": [special[0], special[-1]], "metrics": means, "nearest": nearest}
 

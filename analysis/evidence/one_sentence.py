@@ -53,7 +53,7 @@ class WordMaps:
     target: NDArray[np.int64]
     pieces: tuple[tuple[int, ...], ...]
     spans: tuple[Span, ...] = ()
-    parted_by: tuple[str, ...] = ()
+    segmenter: tuple[str, ...] = ()
     shared: tuple[SharedPiece, ...] = ()
 
     @property
@@ -83,9 +83,9 @@ def word_maps_of(trace: AttentionTrace, words: Sequence[str] = (), spans: Sequen
         NoSegmenter: no words are given, there is Chinese, and no segmenter is installed.
     """
     tokens = trace.tokenized
-    parted_by: tuple[str, ...] = ()
+    segmenter: tuple[str, ...] = ()
     if not words:
-        spans, parted_by = segmenter_spans(tokens)
+        spans, segmenter = segmenter_spans(tokens)
         words = tuple(tokens.text[start:end] for start, end in spans)
     pieces = word_pieces(tokens, spans)
     members = Batch.of([Line(tokens.ids, pieces)]).members  # (1, N, W)
@@ -99,7 +99,7 @@ def word_maps_of(trace: AttentionTrace, words: Sequence[str] = (), spans: Sequen
         allowed=allowed[0].numpy(),
         target=target.astype(np.int64).reshape(-1, *shape),
         pieces=pieces,
-        parted_by=parted_by,
+        segmenter=segmenter,
         shared=shared_pieces(tokens, spans),
         spans=tuple(spans),
     )

@@ -211,9 +211,9 @@ def shipped(corpus: str, variant: str = "trained", model: str = "minilm") -> Rec
 
 
 @cache
-def habits(model: str = "minilm") -> dict[str, Any] | None:
+def patterns(model: str = "minilm") -> dict[str, Any] | None:
     """What heads do besides relations, averaged over sentences of the own corpus; None where nothing was measured."""
-    path = FOLDER / f"{model}-habits.json"
+    path = FOLDER / f"{model}-patterns.json"
     found: dict[str, Any] | None = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
     return found
 

@@ -35,7 +35,7 @@ from model.masks import Mask, parse_mask
 from model.tracing import AttentionModel
 
 Progress = Callable[[int, int], None]
-Gate = NDArray[np.float32] | Iterable[Iterable[float]]
+HeadMask = NDArray[np.float32] | Iterable[Iterable[float]]
 Writing = Literal["apart", "written"]
 WRITINGS: tuple[Writing, ...] = ("apart", "written")
 FORMAT = 2  # of stored batches: a change of what they hold makes old ones worthless
@@ -82,7 +82,7 @@ def score(
     restrict: Mask | str | None = None,
     control: Control | None = None,
     seed: int = 0,
-    gate: Gate | None = None,
+    head_mask: HeadMask | None = None,
     progress: Progress | None = None,
     store: Store | None = None,
 ) -> Run:
@@ -100,7 +100,7 @@ def score(
             is scored on the arcs that a causal one can be scored on: the fair comparison.
         control: "untrained" = random weights of the same shape; "mask" = [MASK] in place of every piece.
         seed: of the random weights.
-        gate: (L, h), 0 = the head is off.
+        head_mask: (L, h), 0 = the head is off.
         progress: called with (examples done, examples in all); what it raises ends the run.
         store: keeps finished batches, and gives those that it has.
 
@@ -118,7 +118,7 @@ def score(
     examples: list[Sentence | Passage] = [*corpus.sentences, *corpus.passages]
     writings = writings_of(examples, writing)
     lines, problems = prepare(model, examples, writings, control, report)
-    runner = Runner(model, mask, restrict, None if gate is None else np.asarray(gate, dtype=np.float32))
+    runner = Runner(model, mask, restrict, None if head_mask is None else np.asarray(head_mask, dtype=np.float32))
     if store is not None:
         store.open(_about(runner, writings, control, seed, examples))
 
@@ -163,7 +163,7 @@ def score(
 
 def _mask(mask: Mask | str) -> Mask:
     mask = parse_mask(mask) if isinstance(mask, str) else mask
-    if mask.drawn is not None:
+    if mask.custom is not None:
         raise HeadworkError("A drawn mask fits one sentence; a corpus can't be scored under it. Choose another mask.")
     return mask
 
@@ -232,6 +232,6 @@ def _about(
         "model": [model.id, model.label, model.sha256],
         "mask": [str(runner.mask), str(runner.restrict)],
         "control": [control, seed if control == "untrained" else None],
-        "gate": None if runner.gate is None else runner.gate.tolist(),
+        "head_mask": None if runner.head_mask is None else runner.head_mask.tolist(),
         "texts": texts.hexdigest(),
     }

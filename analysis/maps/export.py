@@ -52,11 +52,11 @@ def provenance(trace: AttentionTrace, **view: object) -> dict[str, str]:
 
 def level_of(units: Units) -> str:
     """Whose words a table's rows are, for `provenance`: "pieces", "words", "words, Chinese by jieba (rjieba 0.2.2)"."""
-    if not units.parted_by:
+    if not units.segmenter:
         return units.level
     names = {JIEBA: f"jieba (rjieba {chinese.version()})", SPACES: "spaces"}
-    who = " and ".join(names[each] for each in units.parted_by)
-    return f"{units.level}, {'' if units.parted_by == (SPACES,) else 'Chinese '}by {who}"
+    who = " and ".join(names[each] for each in units.segmenter)
+    return f"{units.level}, {'' if units.segmenter == (SPACES,) else 'Chinese '}by {who}"
 
 
 def tidy(trace: UnitTrace, heads: Sequence[tuple[int, int]] | None = None) -> pd.DataFrame:
@@ -133,7 +133,7 @@ def read_csv(content: str | bytes) -> tuple[pd.DataFrame, dict[str, str]]:
             source[key] = json.loads(value)
     body = "\n".join(lines[n_header:])
     names = next(csv.reader([lines[n_header]]))
-    text_columns = [name for name in names if name.endswith("_token") or name in ("name", "habits")]
+    text_columns = [name for name in names if name.endswith("_token") or name in ("name", "patterns")]
     table = pd.read_csv(
         io.StringIO(body),
         dtype=dict.fromkeys(text_columns, object),

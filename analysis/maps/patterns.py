@@ -34,11 +34,11 @@ RULES = (
     Rule("broad", "broad", "normalised_entropy", 0.8, "more than 0.8 of an even spread"),
     Rule("sink", "rests on special tokens", "special_mass", 0.6, "Clark et al. 2019, released code"),
 )
-NO_HABIT = "no clear habit"
+NO_PATTERN = "no clear pattern"
 
 
 @dataclass(frozen=True)
-class Habit:
+class Pattern:
     """A label that a head earned in this sentence, with what earned it: (rule, value, rows), one or more."""
 
     label: str
@@ -46,32 +46,32 @@ class Habit:
     evidence: tuple[tuple[Rule, float, int], ...]
 
 
-def find_habits(trace: UnitTrace) -> list[list[tuple[Habit, ...]]]:
+def find_patterns(trace: UnitTrace) -> list[list[tuple[Pattern, ...]]]:
     """What each head does here by the thresholds of `RULES`: [layer][head], none, one or several.
 
-    A label is about this sentence: with few rows, a high share is easily reached. Nothing here means `NO_HABIT`.
+    A label is about this sentence: with few rows, a high share is easily reached. Nothing here means `NO_PATTERN`.
     """
-    return _habits(row_metrics(trace, [rule.metric for rule in RULES]))
+    return _patterns(row_metrics(trace, [rule.metric for rule in RULES]))
 
 
-def _habits(rows: dict[str, Values]) -> list[list[tuple[Habit, ...]]]:
+def _patterns(rows: dict[str, Values]) -> list[list[tuple[Pattern, ...]]]:
     means = {rule.metric: row_mean(rows[rule.metric]) for rule in RULES}
     counts = {name: (~np.isnan(rows[name])).sum(axis=-1) for name in means}
     n_layers, n_heads, _ = rows[RULES[0].metric].shape
 
-    def of_head(layer: int, head: int) -> tuple[Habit, ...]:
+    def of_head(layer: int, head: int) -> tuple[Pattern, ...]:
         earned: dict[str, list[tuple[Rule, float, int]]] = {}
         for rule in RULES:
             value = float(means[rule.metric][layer, head])
             if value > rule.threshold or (rule.at_least and value == rule.threshold):
                 earned.setdefault(rule.label, []).append((rule, value, int(counts[rule.metric][layer, head])))
-        return tuple(Habit(label, found[0][0].title, tuple(found)) for label, found in earned.items())
+        return tuple(Pattern(label, found[0][0].title, tuple(found)) for label, found in earned.items())
 
     return [[of_head(layer, head) for head in range(n_heads)] for layer in range(n_layers)]
 
 
 def metrics_table(trace: UnitTrace) -> pd.DataFrame:
-    """One row for each head: name ("4-2"), layer and head from 1, every metric, and habits (a list of titles)."""
+    """One row for each head: name ("4-2"), layer and head from 1, every metric, and patterns (a list of titles)."""
     import pandas as pd  # not needed for the first map, and half a second to import
 
     rows = row_metrics(trace)
@@ -83,6 +83,6 @@ def metrics_table(trace: UnitTrace) -> pd.DataFrame:
             "layer": layer,
             "head": head,
             **{name: row_mean(values).ravel() for name, values in rows.items()},
-            "habits": [[habit.title for habit in of_head] for layer in _habits(rows) for of_head in layer],
+            "patterns": [[pattern.title for pattern in of_head] for layer in _patterns(rows) for of_head in layer],
         }
     )

@@ -40,7 +40,7 @@ class Units:
         pieces: the indices of each unit's pieces among the N tokens.
         word_ids: index of the word in `Tokens.words`, or of the span that was given; None for special tokens and for
             text outside every span.
-        parted_by: who parted words other than the tokenizer: "jieba", "spaces" (the person's), both or none.
+        segmenter: who parted words other than the tokenizer: "jieba", "spaces" (the person's), both or none.
     """
 
     labels: tuple[str, ...]
@@ -48,7 +48,7 @@ class Units:
     pieces: tuple[tuple[int, ...], ...]
     word_ids: tuple[int | None, ...]
     level: Level
-    parted_by: tuple[str, ...] = ()
+    segmenter: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -149,11 +149,11 @@ def word_units(tokens: Tokens, by: By | Sequence[Span] = "segmenter") -> Units:
     """
     if isinstance(by, str) and by not in ("tokenizer", "spaces", "segmenter"):
         raise HeadworkError("Words come from the tokenizer, a segmenter or spaces, not from {by}.", by=by)
-    parted_by: tuple[str, ...] = (SPACES,) if by == "spaces" else ()
+    segmenter: tuple[str, ...] = (SPACES,) if by == "spaces" else ()
     spans = by if not isinstance(by, str) else space_spans(tokens.text) if by == "spaces" else None
     if by == "segmenter":
-        found, parted_by = segmenter_spans(tokens)
-        spans = found if parted_by else None
+        found, segmenter = segmenter_spans(tokens)
+        spans = found if segmenter else None
     bare = [is_bare(tokens, piece) for piece in range(len(tokens))]
     if spans is None:
         ids = tuple(None if bare[piece] else word for piece, word in enumerate(tokens.word_ids))
@@ -178,7 +178,7 @@ def word_units(tokens: Tokens, by: By | Sequence[Span] = "segmenter") -> Units:
         pieces=tuple(tuple(pieces) for pieces in members.values()),
         word_ids=tuple(number if what == "word" else None for what, number in members),
         level="words",
-        parted_by=parted_by,
+        segmenter=segmenter,
     )
 
 

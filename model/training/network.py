@@ -44,10 +44,10 @@ class Network(nn.Module):
         self.n_answers = len(task.answers)
 
     def forward(
-        self, ids: Tensor, mask: Tensor | None = None, *, gate: Tensor | None = None
+        self, ids: Tensor, mask: Tensor | None = None, *, head_mask: Tensor | None = None
     ) -> tuple[Tensor, TransformerOutput]:
         """Logits (B, N, relations asked, A) and what the Transformer made, from ids (B, N)."""
-        output: TransformerOutput = self.transformer(ids, mask, gate=gate)
+        output: TransformerOutput = self.transformer(ids, mask, head_mask=head_mask)
         logits = self.readout(output.hidden)  # (B, N, relations · A)
         return logits.unflatten(-1, (-1, self.n_answers)), output
 

@@ -110,15 +110,15 @@ class Training:
     def _test(self) -> Batch:
         return self.task.batch(_stream(self.settings.seed, _TEST), N_TEST)
 
-    def test(self, gate: Tensor | None = None) -> tuple[float, Singles]:
+    def test(self, head_mask: Tensor | None = None) -> tuple[float, Singles]:
         """The share of right answers on 1,024 fresh sentences: of all, and of each relation (R,), NaN if not asked.
 
         Args:
-            gate: (L, h), 0 = the head is off.
+            head_mask: (L, h), 0 = the head is off.
         """
         asked = list(self.task.asked)
         with torch.no_grad():
-            logits, _ = self.network(self._test.ids, self._mask, gate=gate)
+            logits, _ = self.network(self._test.ids, self._mask, head_mask=head_mask)
             accuracy, of_asked = accuracy_of(logits, self._test.targets[..., asked])
         by_relation = np.full(len(self.task.relations), np.nan, dtype=np.float32)
         by_relation[asked] = of_asked.numpy()
@@ -130,9 +130,9 @@ class Training:
         without = np.empty((layers, heads, len(self.task.relations)), dtype=np.float32)
         for layer in range(layers):
             for head in range(heads):
-                gate = torch.ones(layers, heads)
-                gate[layer, head] = 0.0
-                without[layer, head] = self.test(gate)[1]
+                head_mask = torch.ones(layers, heads)
+                head_mask[layer, head] = 0.0
+                without[layer, head] = self.test(head_mask)[1]
         return SwitchedOff(without, self.test()[1])
 
     def state(self) -> dict[str, Any]:

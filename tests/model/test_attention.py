@@ -142,7 +142,7 @@ def test_gradients_equal_those_of_the_written_out_formula():
 
 def test_all_heads_off_leaves_only_the_bias_of_w_o():
     layer = MultiHeadAttention(12, 3)
-    out, _ = layer(torch.randn(2, 5, 12), gate=torch.zeros(3))
+    out, _ = layer(torch.randn(2, 5, 12), head_mask=torch.zeros(3))
     torch.testing.assert_close(out, layer.W_o.bias.expand(2, 5, 12), rtol=0, atol=0)
 
 
@@ -152,11 +152,11 @@ def test_switching_one_head_off_removes_its_slice_of_w_o_and_nothing_else():
     x = torch.randn(1, 4, 12)
     steps = AttentionSteps()
     full, map_full = layer(x, steps=steps)
-    without, map_without = layer(x, gate=torch.tensor([1.0, 0.0, 1.0]))
+    without, map_without = layer(x, head_mask=torch.tensor([1.0, 0.0, 1.0]))
     share = steps.head_outputs[:, 1] @ layer.W_o.weight[:, 4:8].T  # head 2's own share of the output
     torch.testing.assert_close(full - without, share)
     assert map_full.equal(map_without)
-    half, _ = layer(x, gate=torch.tensor([1.0, 0.5, 1.0]))
+    half, _ = layer(x, head_mask=torch.tensor([1.0, 0.5, 1.0]))
     torch.testing.assert_close(full - half, share / 2)
 
 

@@ -98,17 +98,17 @@ def test_padding_shows_in_the_tokens_and_leaves_the_real_rows_alone(builtin):
 
 
 def test_a_head_that_is_off_changes_later_layers_only(builtin):
-    gate = np.ones((6, 12))
-    gate[2, 8] = 0
-    full, gated = builtin.trace("The cat sat."), builtin.trace("The cat sat.", gate=gate)
-    assert (gated.attention[:3] == full.attention[:3]).all()
-    assert np.abs(gated.attention[3:] - full.attention[3:]).max() > 1e-4
+    head_mask = np.ones((6, 12))
+    head_mask[2, 8] = 0
+    full, masked_head = builtin.trace("The cat sat."), builtin.trace("The cat sat.", head_mask=head_mask)
+    assert (masked_head.attention[:3] == full.attention[:3]).all()
+    assert np.abs(masked_head.attention[3:] - full.attention[3:]).max() > 1e-4
 
 
 @pytest.mark.parametrize("shape", [(7, 12), (3, 12), (6, 11), (12,), ()])
 def test_a_gate_of_another_shape_is_refused(builtin, shape):
     with pytest.raises(HeadworkError, match="6 × 12 heads"):
-        builtin.trace("The cat sat.", gate=np.ones(shape))
+        builtin.trace("The cat sat.", head_mask=np.ones(shape))
 
 
 def test_a_tokenizer_that_knows_more_than_the_model_is_refused_when_it_matters(minilm_folder, tmp_path):

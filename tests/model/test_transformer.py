@@ -1,4 +1,4 @@
-"""model.transformer: no leaks through a causal mask, padding that does nothing, steps and gates."""
+"""model.transformer: no leaks through a causal mask, padding that does nothing, steps and head masks."""
 
 import numpy as np
 import pytest
@@ -142,13 +142,13 @@ def test_two_calls_do_not_share_their_maps(tiny):
 
 def test_a_gate_acts_in_its_own_layer_only(tiny):
     ids = random_ids(6)
-    gate = torch.ones(3, 3)
-    gate[1, 2] = 0
+    head_mask = torch.ones(3, 3)
+    head_mask[1, 2] = 0
     with torch.inference_mode():
-        full, gated, open_gate = tiny(ids), tiny(ids, gate=gate), tiny(ids, gate=torch.ones(3, 3))
+        full, masked_head, open_gate = tiny(ids), tiny(ids, head_mask=head_mask), tiny(ids, head_mask=torch.ones(3, 3))
     assert open_gate.attention.equal(full.attention)
-    assert gated.attention[:2].equal(full.attention[:2])
-    assert not gated.attention[2].equal(full.attention[2])
+    assert masked_head.attention[:2].equal(full.attention[:2])
+    assert not masked_head.attention[2].equal(full.attention[2])
 
 
 def test_packing_keeps_the_maps_and_drops_the_plain_weights(tiny):

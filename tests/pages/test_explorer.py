@@ -197,7 +197,7 @@ def test_rollout_follows_the_layers_up_to_the_chosen_one(app, trace):
     assert "What it is not." in app.words and "0.32 in layer 1 to 0.71 in layer 6" in app.words
 
 
-def test_numbers_name_the_chosen_head_its_habits_and_its_likes(app):
+def test_numbers_name_the_chosen_head_its_patterns_and_its_likes(app):
     app.open(view="numbers", layer="1", head="3")
     (table,) = app.test.dataframe
     assert len(table.value) == 72 and table.value["name"].iloc[0] == "1-3"
@@ -208,9 +208,9 @@ def test_numbers_name_the_chosen_head_its_habits_and_its_likes(app):
     assert config["entropy"]["help"] == METRICS["entropy"].definition
 
 
-def test_no_clear_habit_is_an_answer(app):
+def test_no_clear_pattern_is_an_answer(app):
     app.open(view="numbers", layer="1", head="6")
-    assert "no clear habit: no number passes a published threshold." in app.words
+    assert "no clear pattern: no number passes a published threshold." in app.words
 
 
 def test_the_table_follows_words(app):

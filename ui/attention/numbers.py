@@ -1,11 +1,11 @@
-"""A table of numbers about every head, its nearest and farthest heads, and the habits that a number earned."""
+"""A table of numbers about every head, its nearest and farthest heads, and the patterns that a number earned."""
 
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from analysis import METRICS, NO_HABIT, Habit, csv_bytes, find_habits, metrics_table, provenance
+from analysis import METRICS, NO_PATTERN, Pattern, csv_bytes, find_patterns, metrics_table, provenance
 from analysis.maps.export import level_of
 from model import AttentionTrace
 from ui.attention import maps
@@ -22,7 +22,7 @@ def numbers_tab(trace: AttentionTrace, view: View) -> None:
     left, right = st.columns([3, 2], gap="medium")
     with left:
         st.markdown(f"**{_('What head {name} does in this sentence').format(name=view.name)}**")
-        for sentence in _habits(find_habits(maps.one_head(of, view))[0][0]):
+        for sentence in _patterns(find_patterns(maps.one_head(of, view))[0][0]):
             st.markdown(f"- {plain(sentence)}")
     with right:
         _similar(trace, view)
@@ -40,12 +40,12 @@ def numbers_tab(trace: AttentionTrace, view: View) -> None:
     )
 
 
-def _habits(habits: tuple[Habit, ...]) -> list[str]:
-    """A sentence for each habit, with the numbers that earned it."""
-    if not habits:
-        return [_("{nothing}: no number passes a published threshold.").format(nothing=_(NO_HABIT))]
+def _patterns(patterns: tuple[Pattern, ...]) -> list[str]:
+    """A sentence for each pattern, with the numbers that earned it."""
+    if not patterns:
+        return [_("{nothing}: no number passes a published threshold.").format(nothing=_(NO_PATTERN))]
     sentences = []
-    for habit in habits:
+    for pattern in patterns:
         reasons = [
             _("{metric} {value:.2f} {sign} {threshold} over {n} rows ({source})").format(
                 metric=_(METRICS[rule.metric].title),
@@ -55,9 +55,9 @@ def _habits(habits: tuple[Habit, ...]) -> list[str]:
                 n=n,
                 source=_(rule.source),
             )
-            for rule, value, n in habit.evidence
+            for rule, value, n in pattern.evidence
         ]
-        sentences.append(f"{_(habit.title)}: {'; '.join(reasons)}")
+        sentences.append(f"{_(pattern.title)}: {'; '.join(reasons)}")
     return sentences
 
 
@@ -77,7 +77,7 @@ def _similar(trace: AttentionTrace, view: View) -> None:
 
 def _table(table: pd.DataFrame, view: View) -> None:
     shown = table.copy()
-    shown["habits"] = table["habits"].map(lambda habits: [_(habit) for habit in habits] or [_(NO_HABIT)])
+    shown["patterns"] = table["patterns"].map(lambda patterns: [_(pattern) for pattern in patterns] or [_(NO_PATTERN)])
     # The chosen head comes first, so that it is seen wherever it stands in the model.
     shown = shown.sort_values("name", key=lambda names: names != view.name, kind="stable")
 
@@ -89,7 +89,7 @@ def _table(table: pd.DataFrame, view: View) -> None:
         key="head_table",
         hide_index=True,
         height=320,
-        column_order=["name", "habits", *METRICS, "layer", "head"],
+        column_order=["name", "patterns", *METRICS, "layer", "head"],
         column_config=_columns(),
     )
 
@@ -101,8 +101,8 @@ def _columns() -> dict[str, Any]:
     }
     return {
         "name": st.column_config.TextColumn(_("Head"), pinned=True, help=_("Layer-head, counted from 1.")),
-        "habits": st.column_config.ListColumn(
-            _("Habits"), help=_("Labels earned by a published threshold in this sentence; several may hold.")
+        "patterns": st.column_config.ListColumn(
+            _("Patterns"), help=_("Labels earned by a published threshold in this sentence; several may hold.")
         ),
         "layer": st.column_config.NumberColumn(_("Layer")),
         "head": st.column_config.NumberColumn(_("Number")),

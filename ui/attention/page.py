@@ -170,9 +170,9 @@ def _on_special(trace: AttentionTrace, view: View) -> str:
 
 def _whose_words(trace: AttentionTrace, reading: Reading, view: View) -> list[str]:
     """Who parted the words that are shown, and which of them one piece holds."""
-    parted_by = reading.trace.units.parted_by
-    together = chinese_words.standing_together(trace.tokenized) if view.level == "words" and parted_by else ""
-    return [chinese_words.who_parted(parted_by), together]
+    segmenter = reading.trace.units.segmenter
+    together = chinese_words.standing_together(trace.tokenized) if view.level == "words" and segmenter else ""
+    return [chinese_words.who_parted(segmenter), together]
 
 
 def _and(names: tuple[str, ...]) -> str:

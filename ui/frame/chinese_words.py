@@ -39,9 +39,9 @@ def get_ready(text: str) -> None:
             chinese.load()
 
 
-def who_parted(parted_by: tuple[str, ...]) -> str:
+def who_parted(segmenter: tuple[str, ...]) -> str:
     """Whose words are shown; nothing where they are the tokenizer's."""
-    return _(PARTERS[parted_by]) if parted_by in PARTERS else ""
+    return _(PARTERS[segmenter]) if segmenter in PARTERS else ""
 
 
 def standing_together(tokens: Tokens) -> str:

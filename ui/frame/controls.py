@@ -222,7 +222,7 @@ def _unfold_mask(mask: Mask) -> None:
     named = [name for name, size in sizes.items() if size is not None]
     base = "+".join((["causal"] if mask.is_causal else []) + named) or "bidirectional"
     is_plain = (
-        all(fits(name, size) for name, size in sizes.items()) and mask.padded_length is None and mask.drawn is None
+        all(fits(name, size) for name, size in sizes.items()) and mask.padded_length is None and mask.custom is None
     )
     if base not in BASES or not is_plain:
         st.session_state["mask_base"] = FROM_LINK

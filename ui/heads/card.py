@@ -7,7 +7,7 @@ import streamlit as st
 
 from analysis.evidence.dependencies import OFFSETS
 from analysis.evidence.intervals import FEWEST_ARCS
-from analysis.evidence.records import GENDER, Record, Table, habits
+from analysis.evidence.records import GENDER, Record, Table, patterns
 from ui.frame import remarks
 from ui.frame.languages import _, plain
 from ui.heads import data, gender
@@ -19,7 +19,7 @@ from viz.theme import percent
 MOST_BARS = 10
 MOST_ELSEWHERE = 4
 CAUTION = (
-    "A head is not a fixed label: it is a habit, measured on this corpus, and may differ on yours. High weight is not "
+    "A head is not a fixed label: it is a pattern, measured on this corpus, and may differ on yours. High weight is no "
     "proof of use: most single heads can be switched off at little cost (Michel et al. 2019; Kovaleva et al. 2019). "
     "“In a sentence” has a switch to try it."
 )
@@ -183,7 +183,7 @@ def _else(view: View, tables: list[Table]) -> list[str]:
                 "Asked from other words of the passage it finds {share} of the antecedents, from the pronoun {own}."
             ).format(share=percent(float(shown.query_control[head])), own=percent(float(shown.accuracy[head])))
         )
-    says += _measured_habits(view)
+    says += _measured_patterns(view)
     n_objects = [table for table in tables if head_ties(table, view.name)]
     if n_objects:
         says.append(
@@ -198,10 +198,10 @@ def head_ties(table: Table, name: str) -> bool:
     return name in table.ties and bool(table.beats[int(layer) - 1, int(head) - 1])
 
 
-def _measured_habits(view: View) -> list[str]:
+def _measured_patterns(view: View) -> list[str]:
     """Sinks, neighbours and similar heads, on sentences of the own corpus."""
     model_id = str(view.record.provenance["model"]["id"])
-    found = habits(model_id)
+    found = patterns(model_id)
     if found is None or view.variant in ("untrained", "mask"):
         return []
     layer, head = view.head

@@ -189,7 +189,7 @@ def _by_cue(view: View, cues: list[dict[str, Any]]) -> str:
 
 
 def _other_corpora(view: View) -> str:
-    """The chosen head on the other corpora: a head is a habit measured on one."""
+    """The chosen head on the other corpora: a head is a pattern measured on one."""
     found = []
     for corpus in data.corpora(str(view.record.provenance["model"]["id"])):
         record = data.record(str(view.record.provenance["model"]["id"]), corpus, view.variant)

@@ -40,7 +40,7 @@ def own_sentence(view: View, model_id: str, text: str, mask: Mask) -> None:
     st.markdown(plain(_its_record(view, link)))
     from ui.heads.sentence import Shown, draw
 
-    for said in (chinese_words.who_parted(maps.parted_by), chinese_words.shares_piece(maps, link)):
+    for said in (chinese_words.who_parted(maps.segmenter), chinese_words.shares_piece(maps, link)):
         st.markdown(f":small[{plain(said)}]")
 
     arrows = hits_and_misses(maps.target[:, view.head[0], view.head[1]], [link])

@@ -29,7 +29,7 @@ def name(mask: Mask) -> str:
         parts.append(_("window {n}").format(n=mask.window_size))
     if mask.prefix_length is not None:
         parts.append(_("prefix {n}").format(n=mask.prefix_length))
-    if mask.drawn is not None:
+    if mask.custom is not None:
         parts.append(_("drawn"))
     if mask.padded_length is not None:
         parts.append(_("padding"))
@@ -129,7 +129,7 @@ def _unfold(mask: Mask) -> None:
     sizes = {"window": mask.window_size, "prefix": mask.prefix_length}
     simple = {str(Mask.bidirectional()): "bidirectional", str(Mask.causal()): "causal"}
     simple |= {f"{kind}:{size}": kind for kind, size in sizes.items() if size is not None and fits(kind, size)}
-    if mask.drawn is not None and mask == Mask.matrix(mask.drawn):
+    if mask.custom is not None and mask == Mask.matrix(mask.custom):
         kind = "drawn"
         grid.keep(mask)
     elif (kind := simple.get(str(mask), FROM_LINK)) == FROM_LINK:

@@ -33,14 +33,14 @@ def drawn(n_tokens: int) -> Mask:
 
 def keep(mask: Mask) -> None:
     """Keeps a drawn mask, from a link or from the grid, for sentences of its size."""
-    if mask.drawn is not None:
-        st.session_state.setdefault(KEPT, {})[len(mask.drawn)] = Mask.matrix(mask.drawn)
+    if mask.custom is not None:
+        st.session_state.setdefault(KEPT, {})[len(mask.custom)] = Mask.matrix(mask.custom)
 
 
 def mask_grid(labels: Sequence[str], *, key: str) -> None:
     """The matrix to draw in: a row for each query, a button for each key. What is drawn is read with `drawn`."""
     n = len(labels)
-    rows = drawn(n).drawn or ()
+    rows = drawn(n).custom or ()
     state = _said(key, n)
     _grid(
         key=key,

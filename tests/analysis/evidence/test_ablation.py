@@ -16,9 +16,9 @@ def model(request):
 
 
 def test_all_heads_off_leaves_the_bias_of_w_o(model):
-    gate = np.ones((model.n_layers, model.n_heads), np.float32)
-    gate[0] = 0
-    _tokens, _allowed, output = model.run(TEXT, record="steps", gate=gate)
+    head_mask = np.ones((model.n_layers, model.n_heads), np.float32)
+    head_mask[0] = 0
+    _tokens, _allowed, output = model.run(TEXT, record="steps", head_mask=head_mask)
     bias = getattr(model.transformer.blocks[0].attention.W_o, "bias", None)
     attended = output.blocks[0].attention.output[0]
     expected = torch.zeros_like(attended) if bias is None else bias.expand_as(attended)
@@ -26,10 +26,10 @@ def test_all_heads_off_leaves_the_bias_of_w_o(model):
 
 
 def test_layers_below_the_head_are_unchanged(model):
-    gate = np.ones((model.n_layers, model.n_heads), np.float32)
-    gate[1, 0] = 0
+    head_mask = np.ones((model.n_layers, model.n_heads), np.float32)
+    head_mask[1, 0] = 0
     whole = model.run(TEXT, record="hidden")[2].hidden_states
-    without = model.run(TEXT, record="hidden", gate=gate)[2].hidden_states
+    without = model.run(TEXT, record="hidden", head_mask=head_mask)[2].hidden_states
     for layer in (0, 1):
         torch.testing.assert_close(without[layer], whole[layer], rtol=0, atol=0)
     assert not torch.equal(without[2], whole[2])
@@ -40,9 +40,9 @@ def test_each_change_is_what_a_forward_with_that_head_off_gives(model, mask):
     found = switch_off_each(model, TEXT, mask)
     whole = model.run(TEXT, mask)[2].hidden[0]
     for layer, head in [(0, 0), (1, 3), (model.n_layers - 1, model.n_heads - 1)]:
-        gate = np.ones((model.n_layers, model.n_heads), np.float32)
-        gate[layer, head] = 0
-        without = model.run(TEXT, mask, gate=gate)[2].hidden[0]
+        head_mask = np.ones((model.n_layers, model.n_heads), np.float32)
+        head_mask[layer, head] = 0
+        without = model.run(TEXT, mask, head_mask=head_mask)[2].hidden[0]
         expected = (without - whole).norm(dim=-1) / whole.norm(dim=-1)
         np.testing.assert_allclose(found.change[layer, head], expected.numpy(), atol=2e-6)
 

@@ -18,9 +18,9 @@ from analysis.evidence.records import (
     as_lines,
     as_record,
     best_heads,
-    habits,
     lean,
     parse_head,
+    patterns,
     shipped,
 )
 from analysis.evidence.scoring import score
@@ -57,7 +57,7 @@ def test_every_record_says_model_corpus_source_date_command_and_counts(model, co
 
 def test_no_record_lies_there_that_nobody_offers():
     names = {f"{model}-{corpus}-{variant}.json" for model, corpus, variant in EVERY}
-    names |= {f"{model}-habits.json" for model in SHIPPED}
+    names |= {f"{model}-patterns.json" for model in SHIPPED}
     assert {path.name for path in FOLDER.glob("*.json")} == names
 
 
@@ -176,8 +176,8 @@ def test_a_fresh_record_has_the_form_of_the_shipped_ones(minilm):
     assert Record(fresh).offset_share().shape == (6, 12, len(OFFSETS))
 
 
-def test_habits_name_the_previous_and_the_next_word_heads():
-    found = habits()
+def test_patterns_name_the_previous_and_the_next_word_heads():
+    found = patterns()
     assert found["metrics"]["previous_is_top"][0][2] > 0.85  # 1-3
     assert found["metrics"]["next_is_top"][1][8] > 0.85  # 2-9
     assert len(found["nearest"]) == 72 and all(len(each) == 3 for each in found["nearest"])
@@ -190,7 +190,7 @@ def test_what_is_no_name_of_a_head_is_refused(name):
 
 
 def test_there_is_no_record_of_other_models():
-    assert shipped("ud", "trained", "bert-base-uncased") is None and habits("toy") is None
+    assert shipped("ud", "trained", "bert-base-uncased") is None and patterns("toy") is None
     assert shipped("ud_zh", "trained", "minilm") is None
 
 

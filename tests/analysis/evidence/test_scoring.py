@@ -114,9 +114,9 @@ def test_padding_masks_change_nothing(minilm, corpus, whole):
 
 
 def test_a_gate_changes_later_layers_only(minilm, corpus, whole):
-    gate = np.ones((6, 12), dtype=np.float32)
-    gate[0] = 0
-    run = score(minilm, corpus, gate=gate)
+    head_mask = np.ones((6, 12), dtype=np.float32)
+    head_mask[0] = 0
+    run = score(minilm, corpus, head_mask=head_mask)
     np.testing.assert_array_equal(run.arrows.target[:, 0], whole.arrows.target[:, 0])
     assert (run.arrows.target[:, 1:] != whole.arrows.target[:, 1:]).mean() > 0.05
 

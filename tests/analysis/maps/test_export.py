@@ -110,7 +110,7 @@ def test_the_table_of_metrics_reads_back(minilm):
     table = metrics_table(by_words(trace))
     read, _ = read_csv(csv_text(table, provenance(trace)))
     assert read["name"].tolist() == table["name"].tolist()
-    assert read["habits"].tolist() == ["; ".join(titles) for titles in table["habits"]]
+    assert read["patterns"].tolist() == ["; ".join(titles) for titles in table["patterns"]]
     for name in METRICS:
         np.testing.assert_array_equal(read[name].to_numpy(float), table[name].to_numpy(float))
     assert read["next_mass"].isna().all()  # a causal mask hides every next word

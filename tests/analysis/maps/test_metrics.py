@@ -6,7 +6,7 @@ from hypothesis import given
 from scipy import stats
 
 from analysis.maps.metrics import METRICS, head_metrics, metric_range, row_metrics
-from analysis.maps.patterns import RULES, find_habits, metrics_table
+from analysis.maps.patterns import RULES, find_patterns, metrics_table
 from analysis.words.units import by_pieces, by_words, drop_special
 from model import load
 from tests.analysis.made import random_maps, tokens_of, trace_of
@@ -102,7 +102,7 @@ def test_nothing_to_count_gives_nan_without_a_warning(pieces, recwarn):
     n_tokens = len(pieces)
     units = by_pieces(trace_of(np.full((2, 3, n_tokens, n_tokens), 1 / n_tokens), tokens_of(*pieces)))
     assert all(value.shape == (2, 3) and np.isnan(value).all() for value in head_metrics(units).values())
-    assert find_habits(units) == [[()] * 3] * 2
+    assert find_patterns(units) == [[()] * 3] * 2
     assert len(metrics_table(units)) == 6
     assert not recwarn.list
 
@@ -150,27 +150,27 @@ def chain(offset, weight, n_tokens=8):
     return maps
 
 
-def test_habits_come_from_the_thresholds_and_carry_their_numbers():
+def test_patterns_come_from_the_thresholds_and_carry_their_numbers():
     tokens = tokens_of("[CLS]", *"abcdef", "[SEP]")
     maps = np.stack([chain(-1, 0.9), chain(1, 0.3), np.full((8, 8), 1 / 8), chain(0, 0.55)])
-    previous, weak_next, broad, none = find_habits(by_pieces(trace_of(maps, tokens)))[0]
-    assert [habit.label for habit in previous] == ["previous"]
+    previous, weak_next, broad, none = find_patterns(by_pieces(trace_of(maps, tokens)))[0]
+    assert [pattern.label for pattern in previous] == ["previous"]
     assert [(rule.source[:5], value, n) for rule, value, n in previous[0].evidence] == [
         ("Voita", 1.0, 5),
         ("Clark", pytest.approx(0.9), 5),
     ]
-    assert [habit.label for habit in weak_next] == ["next", "sink"]  # two labels; .3 is too little for Clark's rule
+    assert [pattern.label for pattern in weak_next] == ["next", "sink"]  # two labels; .3 is too little for Clark's rule
     assert len(weak_next[0].evidence) == 1
     assert weak_next[1].evidence[0][1] == pytest.approx((5 * 0.7 + 1) / 6)
-    assert [habit.label for habit in broad] == ["broad"]
-    assert none == ()  # .55 on itself, .45 on [CLS]: no clear habit
+    assert [pattern.label for pattern in broad] == ["broad"]
+    assert none == ()  # .55 on itself, .45 on [CLS]: no clear pattern
     assert {rule.label for rule in RULES} == {"previous", "next", "broad", "sink"}
 
 
 def test_a_head_that_rests_on_itself_is_no_previous_word_head():
     tokens = tokens_of("[CLS]", *"abcdef", "[SEP]")
     maps = 0.95 * np.eye(8) + 0.05 * chain(-1, 1)
-    assert find_habits(by_pieces(trace_of(maps, tokens)))[0][0] == ()
+    assert find_patterns(by_pieces(trace_of(maps, tokens)))[0][0] == ()
 
 
 def test_the_table_has_a_row_for_each_head(minilm):
@@ -178,7 +178,7 @@ def test_the_table_has_a_row_for_each_head(minilm):
     assert table.shape == (72, len(METRICS) + 4)
     assert list(table.columns[:3]) == ["name", "layer", "head"]
     assert table.iloc[13][["name", "layer", "head"]].tolist() == ["2-2", 2, 2]
-    assert table.set_index("name").loc["1-3", "habits"] == ["previous word"]
+    assert table.set_index("name").loc["1-3", "patterns"] == ["previous word"]
     assert table.set_index("name").loc["1-3", "previous_mass"] > 0.99
 
 

@@ -25,7 +25,7 @@ def test_the_persons_of_the_course_sentence_are_words():
     assert labels(TEXT) == "小明 把 苹果 递给了 小红 ， 因为 她 帮过 他 。"
     assert labels(TEXT, "tokenizer").split()[:2] == ["小", "明"]
     units = word_units(encode(TEXT))
-    assert units.parted_by == ("jieba",) and units.level == "words"
+    assert units.segmenter == ("jieba",) and units.level == "words"
     assert [units.kinds[units.labels.index(mark)] for mark in "，。"] == ["punctuation"] * 2
 
 
@@ -41,7 +41,7 @@ def test_the_mark_of_a_space_belongs_to_the_word_after_it():
     tokens = encode("小明 把 苹果 给了 小红")
     assert tokens.labels.count("▁") == 5
     assert labels("", tokens=tokens) == labels("", "spaces", tokens=tokens) == "小明 把 苹果 给了 小红"
-    assert word_units(tokens).parted_by == word_units(tokens, "spaces").parted_by == ("spaces",)
+    assert word_units(tokens).segmenter == word_units(tokens, "spaces").segmenter == ("spaces",)
     assert [word_units(tokens, by).labels.count("▁") for by in ("segmenter", "spaces", "tokenizer")] == [1, 1, 1]
     assert "▁" not in word_units(tokens, [(0, 2), (3, 4), (5, 7)]).labels[2:5]
 

@@ -50,7 +50,7 @@ def test_a_link_between_words_of_one_piece_is_told():
     tokens = encode("小红递给了他。")
     n = len(tokens)
     maps = word_maps_of(trace_of(random_maps(np.random.default_rng(0), (1, 1), np.ones((n, n), bool)), tokens))
-    assert maps.words == ("小红", "递给", "了", "他", "。") and maps.parted_by == ("jieba",)
+    assert maps.words == ("小红", "递给", "了", "他", "。") and maps.segmenter == ("jieba",)
     said = chinese_words.shares_piece(maps, Link(2, 0, "obj"))
     assert said == "“递给”, “了” are read as one piece “给了”: no weight tells them apart."
     assert chinese_words.shares_piece(maps, Link(3, 0, "coref")) == ""
@@ -58,4 +58,4 @@ def test_a_link_between_words_of_one_piece_is_told():
 
 def test_english_words_have_no_parter():
     maps = word_maps_of(load("minilm").trace("The cat sat."))
-    assert chinese_words.who_parted(maps.parted_by) == "" and chinese_words.shares_piece(maps, Link(1, 0, "det")) == ""
+    assert chinese_words.who_parted(maps.segmenter) == "" and chinese_words.shares_piece(maps, Link(1, 0, "det")) == ""

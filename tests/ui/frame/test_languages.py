@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis import METRICS, NO_HABIT, READINGS, RULES
+from analysis import METRICS, NO_PATTERN, READINGS, RULES
 from model import HeadworkError
 from model.catalogue import ENTRIES, TOY_DEFAULTS
 from model.tasks import TASKS
@@ -58,7 +58,7 @@ def sentences():
         yield from ((sentence, "analysis/maps/readings.py") for sentence in (kind.title, kind.shows, kind.leaves_out))
     for rule in RULES:
         yield from ((sentence, "analysis/maps/patterns.py") for sentence in (rule.title, rule.source))
-    yield NO_HABIT, "analysis/maps/patterns.py"
+    yield NO_PATTERN, "analysis/maps/patterns.py"
     for titles in (TABS, SHOWN, LEVELS, CURVES, KINDS, MASKS, PRINTED):
         yield from ((title, "ui/explorer*.py, viz/export/layout.py") for title in titles.values())
     for names in words.RELATIONS.values():
