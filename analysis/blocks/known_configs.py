@@ -9,6 +9,7 @@ from typing import Any
 
 from model.catalogue import E5, local_folder, minilm_folder, resolve, toy_sizes
 from model.errors import HeadworkError
+from model.training.saved import about
 from model.transformer import TransformerConfig
 from model.weights import trained
 from model.weights.checkpoints import config_from, read_config
@@ -38,9 +39,8 @@ def known_config(model_id: str) -> TransformerConfig:
         return config_from(published()[E5_HUB])
     if entry.source == "built in":
         return config_from(read_config(minilm_folder()))
-    if entry.source == "learnt":
-        data = trained.recall(entry.id) if entry.folder is None else trained.read_file(entry.folder)
-        return trained.about(data).settings.config
+    if entry.source == "trained here":
+        return about(trained.read(entry)).settings.config
     folder = entry.folder or local_folder(entry)
     if folder is not None:
         return config_from(read_config(folder))

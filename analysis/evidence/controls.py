@@ -38,16 +38,9 @@ def untrained(model: AttentionModel, seed: int = 0) -> AttentionModel:
                     parameter.zero_()
                 else:
                     nn.init.normal_(parameter, std=INITIAL_DEVIATION, generator=generator)
-    return AttentionModel(
-        id=model.id,
-        label=f"{model.label}, untrained, seed {seed}",
-        transformer=transformer,
-        tokenizer=model.tokenizer,
-        sha256=None,
-        trained=False,
-        entry=None if model.entry is None else replace(model.entry, trained=False, trained_mask=None),
-        packed=model.is_packed,
-    )
+    label = f"{model.label}, untrained, seed {seed}"
+    entry = replace(model.entry, label=label, trained=False, trained_mask=None)
+    return AttentionModel(entry, transformer, model.tokenizer, sha256=None, packed=model.is_packed)
 
 
 def mask_id(model: AttentionModel) -> int:

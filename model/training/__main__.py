@@ -19,7 +19,7 @@ from model.tasks import TASKS, find_task
 from model.training import Settings, Training, winners
 from model.training.record import write_record
 from model.training.runs import check_writable, report, summary, write
-from model.weights import trained
+from model.training.saved import to_bytes
 
 EXIT_OK, EXIT_INPUT, EXIT_OUTPUT = 0, 2, 4
 EXIT_STOPPED = 130  # as a shell reports Ctrl-C
@@ -76,7 +76,7 @@ def _run(all_settings: Sequence[Settings], json: Path | None, save: Path | None)
             f"[{min(accuracies):.3f}, {max(accuracies):.3f}]"
         )
     if save is not None:
-        save.write_bytes(trained.to_bytes(training))
+        save.write_bytes(to_bytes(training))
         print(f'{save}: python -m model "{training.task.sample}" --model {save} --mask {training.settings.mask}')
     return EXIT_OK
 

@@ -7,11 +7,11 @@ import math
 import torch
 from torch import Tensor, nn
 
+from model.blank import NoInit
 from model.blocks import LayerNorm
 from model.positions import Embeddings
 from model.tasks import Task
 from model.transformer import Transformer, TransformerConfig, TransformerOutput
-from model.weights.checkpoints import NoInit
 
 
 class SummedEmbedding(nn.Module):

@@ -18,8 +18,8 @@ from typing import Any
 import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
-from torch.overrides import TorchFunctionMode
 
+from model.blank import blank, fill
 from model.blocks import Activation
 from model.errors import HeadworkError
 from model.transformer import Transformer, TransformerConfig
@@ -106,20 +106,9 @@ def load_folder(folder: Path, *, expected_sha256: str | None = None) -> Checkpoi
             expected=expected_sha256,
         )
     tensors = _without_prefix(_read(files))
-    with torch.device("meta"), NoInit():  # shapes only: the weights come from the files
-        transformer = Transformer(config)
-    transformer.load_state_dict(_fit(transformer, tensors, raw["model_type"]), assign=True)
-    transformer.eval().requires_grad_(False)
+    transformer = blank(config)
+    fill(transformer, _fit(transformer, tensors, raw["model_type"]))
     return Checkpoint(config, transformer, raw["model_type"], sha256, bool(raw.get("is_decoder", False)))
-
-
-class NoInit(TorchFunctionMode):
-    """Leaves out nn.init: on the meta device it has nothing to fill, and its first call there imports for a second."""
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if getattr(func, "__module__", None) == "torch.nn.init":
-            return args[0] if args else kwargs["tensor"]
-        return func(*args, **(kwargs or {}))
 
 
 def transformer_folder(folder: Path) -> Path:

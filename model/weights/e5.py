@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from model.blank import blank, fill
 from model.errors import HeadworkError
 from model.tokenizers.unigram import UnigramTokenizer
-from model.transformer import Transformer
-from model.weights.checkpoints import Checkpoint, NoInit
+from model.weights.checkpoints import Checkpoint
 from model.weights.e5_file import E5File, read_e5_file
 from model.weights.quantised import QuantisedEmbedding, decoded
 
@@ -76,11 +76,9 @@ def load_e5(path: Path, *, expected_sha256: str | None = E5_SHA256) -> tuple[Che
         HeadworkError: the file is another one, or broken.
     """
     file = read_e5_file(path, expected_sha256=expected_sha256)
-    with torch.device("meta"), NoInit():  # shapes only: the weights come from the file
-        transformer = Transformer(file.config)
+    transformer = blank(file.config)
     transformer.embeddings.token = QuantisedEmbedding(file.tensors["emb.word"])
-    transformer.load_state_dict(_weights(file), assign=True)
-    transformer.eval().requires_grad_(False)
+    fill(transformer, _weights(file))
     return Checkpoint(file.config, transformer, "bert", file.sha256), UnigramTokenizer(file.pieces, file.scores)
 
 

@@ -223,7 +223,7 @@ def test_what_was_learnt_opens_on_the_attention_page_and_its_file_opens_again(pa
     page.locator(".st-key-learn_open_file_attention").get_by_role("button").click()
     expect(page.locator(".st-key-head_map .heatmaplayer .hm").first).to_be_attached(timeout=60_000)
     query = {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
-    assert query["model"].startswith("learnt:") and len(query["text"].split()) == 12
+    assert query["model"].startswith("trained:") and len(query["text"].split()) == 12
     broken = tmp_path / "broken.safetensors"
     broken.write_bytes(file.read_bytes()[:300])
     opened(page, school, "?view=take")

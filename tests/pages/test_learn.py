@@ -10,8 +10,8 @@ import zlib
 import numpy as np
 import pytest
 
-from model.training import Settings, Training
-from model.weights import trained as learnt
+from model.training import Settings, Training, saved
+from model.weights import trained
 from tests.pages.conftest import ROOT, App
 from ui.learn import export, seeds
 from ui.learn import page as learn_page
@@ -414,9 +414,9 @@ def test_the_network_opens_on_another_page_as_a_model_of_this_session(learn, whe
     app = finished(press(learn(looks="causal", view="take", **SHORT), "start"))
     take_to(app, f"open_run_{where}", where)
     model_id = app.test.session_state["model"]
-    opened = learnt.from_bytes(learnt.recall(model_id)).transformer.state_dict()
-    trained = race(app).main.network.transformer.state_dict()
-    assert all(bool((opened[name] == trained[name]).all()) for name in trained)
+    opened = trained.from_bytes(trained.get(model_id)).transformer.state_dict()
+    own = race(app).main.network.transformer.state_dict()
+    assert all(bool((opened[name] == own[name]).all()) for name in own)
     assert app.value("text") == race(app).main.task.sample and app.value("mask_base") == "causal"
     assert title in app.test.title[0].value and not app.errors
     assert "Four neighbours, 4 heads, 1 layer, seed 0 (trained here)" in app.test.get_by_key("model").options
@@ -427,7 +427,7 @@ def test_the_smaller_network_can_be_opened_too_and_its_maps_are_those_of_its_wei
     app.pick("learn_take_network", 0)
     take_to(app, "open_run_attention", "attention")
     weights = app.head_map()
-    model = learnt.from_bytes(learnt.to_bytes(race(app).networks[0]))
+    model = trained.from_bytes(saved.to_bytes(race(app).networks[0]))
     np.testing.assert_allclose(weights, model.trace(app.value("text")).attention[0, 0], atol=1e-6)
 
 
@@ -451,19 +451,19 @@ def upload(learn, monkeypatch):
 def test_saved_weights_open_again(upload):
     training = Training(Settings("twins", heads=2, steps=10))
     training.step(10)
-    app = upload(content := learnt.to_bytes(training))
+    app = upload(content := saved.to_bytes(training))
     assert "Neighbour and twin, 2 heads, 1 layer, seed 0 (from a file). The file says: " in app.words
     assert "right after 10 steps" in app.words and "trained here" not in app.words
     take_to(app, "open_file_masks", "masks")
     assert "Neighbour and twin, 2 heads, 1 layer, seed 0 (from a file)" in app.test.get_by_key("model").options
-    assert app.test.session_state["model"] == learnt.model_id(content) and not app.errors
+    assert app.test.session_state["model"] == trained.model_id(content) and not app.errors
 
 
 def test_as_much_can_be_uploaded_as_can_be_read(learn, monkeypatch):
     given = {}
     monkeypatch.setattr(export.st, "file_uploader", lambda label, **kwargs: given.update(kwargs, label=label))
     learn(view="take")
-    assert given["max_upload_size"] * 10**6 == learnt.MOST_BYTES and "up to 4 MB" in given["label"]
+    assert given["max_upload_size"] * 10**6 == saved.MOST_BYTES and "up to 4 MB" in given["label"]
     config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
     assert config["server"]["maxUploadSize"] == given["max_upload_size"]
 
@@ -475,7 +475,7 @@ def test_as_much_can_be_uploaded_as_can_be_read(learn, monkeypatch):
         b"not a file",
         b"\x80\x04]q\x00.",
         b"\xff" * 64,
-        learnt.to_bytes(Training(Settings("neighbours", steps=1)))[:900],
+        saved.to_bytes(Training(Settings("neighbours", steps=1)))[:900],
     ],
 )
 def test_broken_files_get_a_sentence(upload, content):

@@ -8,8 +8,8 @@ import pytest
 from analysis.blocks.block_steps import boxes as block_boxes
 from analysis.blocks.cost import ledger
 from model import load
-from model.training import Settings, Training
-from model.weights import trained as learnt
+from model.training import Settings, Training, saved
+from model.weights import trained
 from ui.cost import tabs
 from ui.inside import runs
 
@@ -23,10 +23,10 @@ KINDS = {
 
 
 @cache
-def trained(kind):
+def file(kind):
     training = Training(Settings.of(**KINDS[kind], steps=30))
     training.step(30)
-    return learnt.to_bytes(training)
+    return saved.to_bytes(training)
 
 
 @pytest.fixture
@@ -35,8 +35,8 @@ def opened(app):
     runs._kept.clear()
 
     def open_page(page, kind, **more):
-        about = learnt.about(trained(kind))
-        model_id = learnt.remember(trained(kind))
+        about = saved.about(file(kind))
+        model_id = trained.put(file(kind))
         link = {"model": model_id, "text": about.sample, "mask": about.settings.mask} | more
         app.open(**link)
         if page != "attention":
@@ -52,8 +52,8 @@ def opened(app):
 @pytest.mark.parametrize("kind", KINDS)
 def test_attention_shows_its_map(opened, kind):
     app = opened("attention", kind)
-    about = learnt.about(trained(kind))
-    expected = learnt.from_bytes(trained(kind)).trace(about.sample, about.settings.mask).attention
+    about = saved.about(file(kind))
+    expected = trained.from_bytes(file(kind)).trace(about.sample, about.settings.mask).attention
     found = app.head_map()
     assert any(np.allclose(np.nan_to_num(found), expected[layer, head], atol=0.01) for layer, head in _heads(expected))
     assert not app.errors
@@ -116,8 +116,8 @@ def test_inside_a_block_draws_the_boxes_that_it_has(opened, kind, boxes):
 
 
 def _asked(kind):
-    about = learnt.about(trained(kind))
-    return about.sample, learnt.model_id(trained(kind)), about.settings.allowed
+    about = saved.about(file(kind))
+    return about.sample, trained.model_id(file(kind)), about.settings.allowed
 
 
 def test_a_box_of_another_block_in_the_link_opens_attention(opened):
@@ -138,8 +138,8 @@ def test_inside_every_other_tab_opens(opened, kind, tab):
 def test_parameters_and_cost_count_it_to_the_last_parameter(opened, kind, total):
     """Four heads: 26 and 12 rows of 32, and 4 · 32² + 4 · 32. The read-out beside the Transformer is not in it."""
     app = opened("cost", kind)
-    app.pick("cost_preset", learnt.model_id(trained(kind)))
-    model = load(learnt.model_id(trained(kind)))
+    app.pick("cost_preset", trained.model_id(file(kind)))
+    model = load(trained.model_id(file(kind)))
     assert total == sum(parameter.numel() for parameter in model.transformer.parameters()) == ledger(model.config).total
     assert f"Formula and count agree to the last parameter: {total:,}." in app.words
     (table,) = [frame.value for frame in app.test.dataframe]
@@ -154,7 +154,7 @@ def test_cost_without_a_feed_forward_network(opened, tab, monkeypatch):
     monkeypatch.setattr(tabs, "time_heads", lambda *sizes: measured(*sizes, longest=0.02))
     tabs.measure.clear()
     app = opened("cost", "four heads")
-    app.pick("cost_preset", learnt.model_id(trained("four heads")))
+    app.pick("cost_preset", trained.model_id(file("four heads")))
     app.test.session_state["cost_tab_tabs_en"] = {"heads": "One head or several", "growth": "Longer sentences"}[tab]
     app.run()
     assert not app.errors
@@ -172,5 +172,5 @@ def test_a_sentence_of_other_words_is_told_with_one_to_try(opened):
 
 
 def test_a_forgotten_model_is_told(app):
-    app.open(model="learnt:0123456789ab", text="a b c")
+    app.open(model="trained:0123456789ab", text="a b c")
     assert any("no longer kept on this server" in said for said in app.errors)

@@ -73,7 +73,7 @@ def pronouns_without_token(trace: AttentionTrace, *, offers: bool = True) -> Non
     """
     tokens = trace.tokenized
     entry = load_model(trace.model_id).entry
-    if not may_hold_pronouns(tokens) or (entry is not None and entry.source == "learnt"):
+    if not may_hold_pronouns(tokens) or entry.source == "trained here":
         return  # the words of a task are the task's own: they can't be parted
     try:
         get_ready(tokens.text)

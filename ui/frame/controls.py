@@ -34,7 +34,7 @@ BASES = {
 FROM_LINK = "link"  # the mask of a link that these choices can't express; session state "mask_link" spells it
 LONGEST_SPELLING = 40  # characters of a mask in a menu
 NUMBER_BOUNDS = {"window": (0, 511, 2), "prefix": (0, 512, 4), "padding": (1, 512, 16)}  # least, most, at first
-LEARNT = "learnt_models"  # session state: id → name of the models that were trained or opened in this session
+TRAINED = "trained_models"  # session state: id → name of the models that were trained or opened in this session
 SEGMENTS = 16  # more choices than this go on a slider
 
 
@@ -114,7 +114,7 @@ def _sentence() -> str:
 
 
 def _model() -> str:
-    names = {entry.id: entry.label for entry in entries()} | st.session_state.get(LEARNT, {})
+    names = {entry.id: entry.label for entry in entries()} | st.session_state.get(TRAINED, {})
     labels = {model_id: _(name) for model_id, name in names.items()}
     if "model" not in st.session_state:
         st.session_state["model"] = links.read("model", _named_in_link, default_id())

@@ -70,7 +70,7 @@ def load_model(model_id: str) -> AttentionModel:
         HeadworkError: the model can't be loaded, or HEADWORK_THREADS makes no sense.
     """
     if model_id.startswith(PREFIX):
-        small: AttentionModel = learnt_models(model_id)
+        small: AttentionModel = trained_models(model_id)
         return small
     loaded: AttentionModel = models(model_id, version(model_id))
     return loaded
@@ -84,7 +84,7 @@ def models(model_id: str, version: str) -> AttentionModel:
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def learnt_models(model_id: str) -> AttentionModel:
+def trained_models(model_id: str) -> AttentionModel:
     """Models trained here: small ones, up to 4 MB, and one for each person, so they don't drive out the others."""
     torch.set_num_threads(settings.threads())
     return model.load(model_id)

@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 from model import AttentionTrace
-from model.catalogue import Entry
+from model.entry import Entry
 from model.tokenizers.tokens import MAX_CHARACTERS
 from model.tracing import LARGEST_ROW_ERROR
 from ui.frame.chinese_words import pronouns_without_token
@@ -89,7 +89,7 @@ def cautions(trace: AttentionTrace, *, offers: bool = True) -> None:
 
 def _outside_its_training(trace: AttentionTrace, entry: Entry | None) -> str:
     """What to say when a model runs under a mask that it was not trained under; nothing otherwise."""
-    if entry is not None and entry.source == "learnt":
+    if entry.source == "trained here":
         said = _("This model was trained under the mask {mask}. The maps are what it computes, outside its training.")
         return "" if entry.trained_mask == str(trace.mask) else said.format(mask=entry.trained_mask)
     looks_both_ways = entry is None or entry.trained_mask != "causal"

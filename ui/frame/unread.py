@@ -3,7 +3,8 @@
 import streamlit as st
 
 from model import AttentionTrace
-from model.catalogue import Entry, local_folder, reader_of_chinese
+from model.catalogue import local_folder, reader_of_chinese
+from model.entry import Entry
 from model.tokenizers.tokenizer_json import is_han
 from ui.frame.downloads import megabytes
 from ui.frame.languages import _, _n, plain

@@ -34,7 +34,7 @@ def show(model_id: str, text: str, mask: Mask) -> None:
         st.session_state[key] = value
     if not data.corpora(model_id):
         label, entry = load_model(model_id).label, load_model(model_id).entry
-        if entry is not None and entry.source == "learnt":
+        if entry.source == "trained here":
             said = _(
                 "{model} knows only the words of its task, so no corpus can score it. What its heads do is measured on "
                 "the page Watch heads learn, while it is trained."

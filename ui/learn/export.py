@@ -7,7 +7,7 @@ import streamlit as st
 from analysis.evidence.trainings import curves_table, heads_table, source
 from analysis.maps.export import csv_bytes
 from model import HeadworkError
-from model.training import Training
+from model.training import Training, saved
 from model.version import app_version
 from model.weights import trained
 from ui.frame import controls
@@ -15,7 +15,7 @@ from ui.frame.languages import _, _n, explain, plain
 from ui.learn.runs import Shown
 from ui.learn.words import network_names
 
-LARGEST_MB = trained.MOST_BYTES // 10**6  # so much does the server take: .streamlit/config.toml, maxUploadSize
+LARGEST_MB = saved.MOST_BYTES // 10**6  # so much does the server take: .streamlit/config.toml, maxUploadSize
 MOST_NAMED = 16  # models of a session in the sidebar's menu; the oldest goes first
 FAILED = "learn_not_taken"  # session state, from the press of a button to the run that follows it
 # Of a network trained in this session it is known; what a file says of itself, anybody can write.
@@ -85,7 +85,7 @@ def _saved() -> None:
     content = file.getvalue()
     try:
         trained.from_bytes(content)
-        found = trained.about(content)
+        found = saved.about(content)
     except HeadworkError as error:
         st.error(f"{plain(file.name)}: {explain(error)}", icon="✋")
         return
@@ -112,18 +112,18 @@ def _open_buttons(of: str, make: Callable[[], bytes], name: str) -> None:
 def _take(make: Callable[[], bytes], name: str) -> None:
     """Remembers the network and lets the sidebar name it: TRAINED_HERE or FROM_FILE."""
     content = make()
-    found = trained.about(content)
+    found = saved.about(content)
     try:
-        model_id = trained.remember(content)
+        model_id = trained.put(content)
     except HeadworkError as error:  # a training that went wrong has weights that are not numbers
         st.session_state[FAILED] = error
         return
-    named = st.session_state.get(controls.LEARNT, {}) | {model_id: _label(found, name)}
-    st.session_state[controls.LEARNT] = dict(list(named.items())[-MOST_NAMED:])
+    named = st.session_state.get(controls.TRAINED, {}) | {model_id: _label(found, name)}
+    st.session_state[controls.TRAINED] = dict(list(named.items())[-MOST_NAMED:])
     controls.take(found.sample, model_id, found.settings.allowed)
 
 
-def _label(found: trained.Learnt, name: str) -> str:
+def _label(found: saved.Saved, name: str) -> str:
     """What the sidebar's menu calls it, in the language in which it was made."""
     settings = found.settings
     heads = _n("{n} head", "{n} heads", settings.heads).format(n=settings.heads)
@@ -139,7 +139,7 @@ def _weights(shown: Shown, number: int) -> Callable[[], bytes]:
 
 @st.cache_data(max_entries=32, show_spinner=False)
 def _file(name: tuple[str, int, int], _training: Training) -> bytes:
-    return trained.to_bytes(_training)
+    return saved.to_bytes(_training)
 
 
 def _file_name(training: Training) -> str:

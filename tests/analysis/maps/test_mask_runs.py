@@ -172,15 +172,7 @@ def test_a_causal_mask_is_no_padding_mask_unless_padding_is_on_the_right(minilm,
 def test_in_double_precision_the_built_in_model_pads_without_a_trace(minilm, side):
     """The claim itself, with rounding out of the way."""
     folder = load_folder(minilm_folder())
-    exact = AttentionModel(
-        id="minilm",
-        label="",
-        transformer=folder.transformer.double(),
-        tokenizer=minilm.tokenizer,
-        sha256=None,
-        trained=True,
-        packed=False,
-    )
+    exact = AttentionModel(minilm.entry, folder.transformer.double(), minilm.tokenizer, sha256=None, packed=False)
     batch = padded_batch(exact, SENTENCE, "The cat sat.", 3, side)
     masked = [CASES.index("padding"), CASES.index("causal+padding")]
     assert batch.moved[masked].max() < 1e-12

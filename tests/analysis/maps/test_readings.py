@@ -91,15 +91,8 @@ def test_norms_are_transformers(minilm, reference):
 
 
 def test_norms_of_an_unpacked_model_are_the_same(minilm):
-    plain = AttentionModel(
-        id="toy",
-        label="toy",
-        transformer=load("toy:d_model=32,heads=4,layers=2").transformer,
-        tokenizer=load("toy").tokenizer,
-        sha256=None,
-        trained=False,
-        packed=False,
-    )
+    toy = load("toy:d_model=32,heads=4,layers=2")
+    plain = AttentionModel(toy.entry, toy.transformer, toy.tokenizer, sha256=None, packed=False)
     packed = load("toy:d_model=32,heads=4,layers=2")
     np.testing.assert_allclose(value_norms(plain, TEXT), value_norms(packed, TEXT), rtol=1e-4)
 
@@ -113,9 +106,8 @@ def test_heads_vectors_add_up_to_the_attention_output(norm, bias, mask):
     config = TransformerConfig(
         vocab_size=0, d_model=24, num_heads=3, num_layers=2, d_ff=32, norm=norm, bias=bias, final_norm=norm == "pre"
     )
-    model = AttentionModel(
-        id="t", label="t", transformer=Transformer(config), tokenizer=load("toy").tokenizer, sha256=None, trained=False
-    )
+    toy = load("toy")
+    model = AttentionModel(toy.entry, Transformer(config), toy.tokenizer, sha256=None)
     _, _, output = model.run("a b c d", mask)
     norms = value_norms(model, "a b c d", mask)
     for layer, (block, steps) in enumerate(zip(model.transformer.blocks, output.blocks, strict=True)):

@@ -12,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from torch import nn
 
+from model.entry import Entry
 from model.errors import HeadworkError
 from model.tracing import AttentionModel
 from model.weights.e5 import load_e5
@@ -62,15 +63,8 @@ def changed(at, form, *values, content=WHOLE):
 
 def as_model(path):
     checkpoint, tokenizer = load_e5(path, expected_sha256=None)
-    return AttentionModel(
-        id="small",
-        label="small",
-        transformer=checkpoint.transformer,
-        tokenizer=tokenizer,
-        sha256=checkpoint.sha256,
-        trained=True,
-        packed=False,
-    )
+    entry = Entry("small", "small", "", "built in")
+    return AttentionModel(entry, checkpoint.transformer, tokenizer, sha256=checkpoint.sha256, packed=False)
 
 
 # Blocks of four bits

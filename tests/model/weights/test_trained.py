@@ -1,4 +1,4 @@
-"""Models trained here: to bytes and back, remembered, in the catalogue, on the command line; broken files refused."""
+"""Models trained here: to bytes and back, kept, in the catalogue, on the command line; broken files refused."""
 
 import json
 import threading
@@ -16,7 +16,7 @@ from safetensors.torch import save as write_tensors
 from model import HeadworkError, catalogue, load
 from model.__main__ import main
 from model.tasks import TASKS
-from model.training import Settings, Training
+from model.training import Settings, Training, saved
 from model.weights import trained
 
 
@@ -29,7 +29,7 @@ def training(task="neighbours", **changes):
 
 @cache
 def file(task="neighbours", **changes):
-    return trained.to_bytes(training(task, **changes))
+    return saved.to_bytes(training(task, **changes))
 
 
 def altered(change_tensors=lambda tensors: None, **about):
@@ -62,30 +62,30 @@ def test_the_maps_are_those_of_the_network_that_was_trained(task, ffn):
 
 
 def test_the_file_says_what_it_is():
-    found = trained.about(file())
+    found = saved.about(file())
     assert found.settings == training().settings and found.step == 20
     assert found.accuracy == pytest.approx(training().test()[0], abs=1e-6)
     assert found.vocabulary == TASKS["neighbours"].vocabulary and found.sample == TASKS["neighbours"].sample
     assert found.label == "Four neighbours, 4 heads, seed 0"
-    assert trained.about(file("induction")).label == "Induction, 1 head, 2 layers, seed 0"
-    assert file() == trained.to_bytes(training())  # the same training, the same bytes, the same id
+    assert saved.about(file("induction")).label == "Induction, 1 head, 2 layers, seed 0"
+    assert file() == saved.to_bytes(training())  # the same training, the same bytes, the same id
     readout = read_tensors(file())["readout.weight"]
     assert torch.equal(readout, training().network.readout.weight) and len(file()) < 60_000
 
 
 def test_a_network_without_a_step_is_not_called_trained():
-    model = trained.from_bytes(trained.to_bytes(Training(Settings.of("neighbours"))))
+    model = trained.from_bytes(saved.to_bytes(Training(Settings.of("neighbours"))))
     assert not model.trained
 
 
 # -- the catalogue ---------------------------------------------------------------------------------------------------
 
 
-def test_a_remembered_model_is_one_of_the_catalogue(monkeypatch):
-    id_ = trained.remember(file("induction"))
-    assert id_.startswith("learnt:") and len(id_) == len("learnt:") + 12 and trained.remember(file("induction")) == id_
+def test_a_kept_model_is_one_of_the_catalogue(monkeypatch):
+    id_ = trained.put(file("induction"))
+    assert id_.startswith("trained:") and len(id_) == len("trained:") + 12 and trained.put(file("induction")) == id_
     entry = catalogue.resolve(id_)
-    assert (entry.source, entry.trained_mask, entry.trained) == ("learnt", "causal", True)
+    assert (entry.source, entry.trained_mask, entry.trained) == ("trained here", "causal", True)
     assert entry.label == "Induction, 1 head, 2 layers, seed 0 (trained here)"
     model = load(id_)
     assert model.id == id_ and model.label == entry.label and model.entry == entry
@@ -121,7 +121,7 @@ def test_a_limited_server_does_not_touch_a_file_that_it_does_not_offer(tmp_path,
     assert set(touched) == {offered}
 
 
-@pytest.mark.parametrize("id_", ["learnt:0123456789ab", "learnt:", "learnt:../../etc/passwd"])
+@pytest.mark.parametrize("id_", ["trained:0123456789ab", "trained:", "trained:../../etc/passwd"])
 def test_a_forgotten_model_says_how_to_get_it_back(id_, monkeypatch):
     for offered in ("", "minilm"):
         monkeypatch.setenv("HEADWORK_MODELS", offered)
@@ -131,41 +131,41 @@ def test_a_forgotten_model_says_how_to_get_it_back(id_, monkeypatch):
             load(id_)
 
 
-def test_memory_is_bounded_and_the_least_used_goes_first():
-    memory = trained.Memory(most=2)
+def test_the_store_is_bounded_and_the_least_used_goes_first():
+    store = trained.Store(most=2)
     first, second, third = (file("neighbours", seed=seed) for seed in range(3))
-    ids = [memory.remember(first), memory.remember(second)]
-    assert memory.recall(ids[0]) == first  # used again: the second is now the one to go
-    memory.remember(third)
-    assert memory.recall(ids[0]) == first
+    ids = [store.put(first), store.put(second)]
+    assert store.get(ids[0]) == first  # used again: the second is now the one to go
+    store.put(third)
+    assert store.get(ids[0]) == first
     with pytest.raises(HeadworkError, match="no longer kept on this server"):
-        memory.recall(ids[1])
+        store.get(ids[1])
 
 
 def test_other_bytes_of_the_same_id_replace_nothing(monkeypatch):
-    memory, (first, second) = trained.Memory(), [file("neighbours", seed=seed) for seed in range(2)]
-    monkeypatch.setattr(trained, "model_id", lambda data: "learnt:0123456789ab")
-    id_ = memory.remember(first)
-    with pytest.raises(HeadworkError, match="Another model with the id 'learnt:0123456789ab'"):
-        memory.remember(second)
-    assert memory.remember(first) == id_ and memory.recall(id_) == first
+    store, (first, second) = trained.Store(), [file("neighbours", seed=seed) for seed in range(2)]
+    monkeypatch.setattr(trained, "model_id", lambda data: "trained:0123456789ab")
+    id_ = store.put(first)
+    with pytest.raises(HeadworkError, match="Another model with the id 'trained:0123456789ab'"):
+        store.put(second)
+    assert store.put(first) == id_ and store.get(id_) == first
 
 
-def test_memory_keeps_nothing_that_is_no_model():
-    memory = trained.Memory()
+def test_the_store_keeps_nothing_that_is_no_model():
+    store = trained.Store()
     with pytest.raises(HeadworkError):
-        memory.remember(file()[:-1])
-    assert not memory._files
+        store.put(file()[:-1])
+    assert not store._files
 
 
-def test_many_threads_remember_and_recall():
-    memory, files = trained.Memory(most=3), [file("neighbours", seed=seed) for seed in range(3)]
+def test_many_threads_put_and_get():
+    store, files = trained.Store(most=3), [file("neighbours", seed=seed) for seed in range(3)]
     faults = []
 
     def work(data):
         try:
             for _ in range(5):
-                assert memory.recall(memory.remember(data)) == data
+                assert store.get(store.put(data)) == data
         except BaseException as error:
             faults.append(error)
 

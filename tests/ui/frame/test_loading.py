@@ -12,7 +12,7 @@ from transformers import BertConfig, BertModel
 
 from model import HeadworkError, Mask, load
 from model.tracing import AttentionTrace
-from model.training import Settings, Training
+from model.training import Settings, Training, saved
 from model.weights import trained
 from tests.model.random_checkpoints import save_random
 from ui.frame import loading
@@ -202,9 +202,7 @@ def test_models_trained_here_dont_drive_out_the_others(settings):
     """A class in which each opens a network of their own: the large models are read once."""
     large = loading.load_model("toy")
     frozen = gc.get_freeze_count()
-    ids = [
-        trained.remember(trained.to_bytes(Training(Settings("neighbours", steps=1, seed=seed)))) for seed in range(4)
-    ]
+    ids = [trained.put(saved.to_bytes(Training(Settings("neighbours", steps=1, seed=seed)))) for seed in range(4)]
     opened = [loading.load_model(model_id) for model_id in ids]
     assert loading.load_model("toy") is large and loading.load_model(ids[0]) is opened[0]
     # What dies meanwhile leaves the count; a load that collects and freezes would raise it by thousands.
