@@ -87,13 +87,12 @@ def cautions(trace: AttentionTrace, *, offers: bool = True) -> None:
     pronouns_without_token(trace, offers=offers)
 
 
-def _outside_its_training(trace: AttentionTrace, entry: Entry | None) -> str:
+def _outside_its_training(trace: AttentionTrace, entry: Entry) -> str:
     """What to say when a model runs under a mask that it was not trained under; nothing otherwise."""
     if entry.source == "trained here":
         said = _("This model was trained under the mask {mask}. The maps are what it computes, outside its training.")
         return "" if entry.trained_mask == str(trace.mask) else said.format(mask=entry.trained_mask)
-    looks_both_ways = entry is None or entry.trained_mask != "causal"
-    if looks_both_ways and (trace.mask.hides_later_tokens or trace.mask.window_size is not None):
+    if entry.trained_mask != "causal" and (trace.mask.hides_later_tokens or trace.mask.window_size is not None):
         return _("This model was trained without this mask. The maps are what it computes, outside its training.")
     return ""
 

@@ -41,7 +41,7 @@ def how_to_read() -> None:
 def honest(first: AttentionTrace, second: AttentionTrace) -> None:
     """Says once what these maps are not: a model's pattern under a mask that it wasn't trained with."""
     entry = load_model(first.model_id).entry
-    own = parse_mask(entry.trained_mask) if entry is not None and entry.trained_mask else Mask.bidirectional()
+    own = parse_mask(entry.trained_mask) if entry.trained_mask else Mask.bidirectional()
     others = [
         name(mask) for mask in dict.fromkeys((first.mask, second.mask)) if without_padding(mask) != without_padding(own)
     ]
