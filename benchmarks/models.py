@@ -64,9 +64,9 @@ import gc, json, sys, time
 import numpy as np
 from tokenizers import Tokenizer, models
 from benchmarks.measure import status_mib
-from model.e5 import e5_path
-from model.e5_file import read_e5_file
-from model.unigram_tokens import UnigramTokenizer
+from model.weights.e5 import e5_path
+from model.weights.e5_file import read_e5_file
+from model.tokenizers.unigram import UnigramTokenizer
 before = status_mib("VmRSS")
 cpu = time.process_time()
 file = read_e5_file(e5_path())

@@ -30,14 +30,20 @@ HARMLESS = ("_stcore/host-config", "_stcore/health")  # Streamlit asks for them 
 expect.set_options(timeout=15_000)
 
 
+def pytest_itemcollected(item):
+    """What lies in this folder can be chosen and left out: `pytest -m "not browser"`."""
+    item.add_marker(pytest.mark.browser)
+
+
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
-    if Path(CHROMIUM).exists():
+    chosen = [item for item in items if item.get_closest_marker("browser")]
+    if not chosen or Path(CHROMIUM).exists():
         return
     if os.environ.get("CI"):
         pytest.exit("The browser tests need Chromium: apt-get install chromium, or name one in HEADWORK_CHROMIUM.", 1)
-    for item in items:
-        if "e2e" in item.path.parts:
-            item.add_marker(pytest.mark.skip(reason=f"no Chromium at {CHROMIUM}; HEADWORK_CHROMIUM names another"))
+    for item in chosen:
+        item.add_marker(pytest.mark.skip(reason=f"no Chromium at {CHROMIUM}; HEADWORK_CHROMIUM names another"))
 
 
 @pytest.fixture(scope="session")

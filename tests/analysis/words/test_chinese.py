@@ -134,7 +134,7 @@ def test_it_is_loaded_only_for_chinese():
     script = """
 import sys
 from analysis import by_words
-from analysis.chinese import is_ready
+from analysis.words.chinese import is_ready
 from model import load
 toy = load("toy:d_model=8,heads=2,layers=1")
 by_words(toy.trace("The cat sat. 日本語の"))
