@@ -14,6 +14,7 @@ from ui.frame.languages import _, explain, plain
 from ui.frame.unread import unread
 from ui.heads import data, used
 from ui.heads.choices import View, segments
+from ui.heads.drawing import Shown, draw, link_name
 from ui.heads.words import RELATIONS, guess, head_claim, origin, task_name
 
 WAYS = {"hand": "Link two words by hand", "parser": "Parse the sentence"}
@@ -38,8 +39,6 @@ def own_sentence(view: View, model_id: str, text: str, mask: Mask) -> None:
     maps, links, link = found
     st.markdown(plain(_one_link(view, maps, link)))
     st.markdown(plain(_its_record(view, link)))
-    from ui.heads.sentence import Shown, draw
-
     for said in (chinese_words.who_parted(maps.segmenter), chinese_words.shares_piece(maps, link)):
         st.markdown(f":small[{plain(said)}]")
 
@@ -73,8 +72,6 @@ def _parsed(view: View, text: str, model_id: str, mask: Mask) -> tuple[WordMaps,
     spans: tuple[Span, ...] = parsed.spans
     maps = data.maps_of(text, model_id, mask, parsed.words, spans)
     links = [link for link in parsed.links if max(link.asking, link.wanted) < len(maps.words)]
-    from ui.heads.sentence import link_name
-
     labels = [link_name(link, parsed.words) for link in links]
     at = next((i for i, link in enumerate(links) if link.relation == view.table.task), 0)
     options = list(range(len(links)))

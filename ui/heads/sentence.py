@@ -1,47 +1,21 @@
-"""One sentence: gold arcs over it, the chosen head's arrows under it, and its map with the gold cells framed."""
-
-from collections.abc import Sequence
-from dataclasses import dataclass
+"""The tab "In a sentence": a sentence of the corpus, or one's own."""
 
 import numpy as np
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from analysis.evidence.corpora.corpus import Passage, Sentence
 from analysis.evidence.one_sentence import Link, WordMaps, hits_and_misses, links_of
 from analysis.evidence.records import GENDER
 from model import Mask
-from ui.frame import chinese_words, loading, remarks
+from ui.frame import chinese_words, loading
 from ui.frame.languages import _, _n, plain
 from ui.heads import data, own, used
 from ui.heads.choices import View, kept, segments
-from ui.heads.words import COREFERENCE_NAMES, RELATIONS, clause, task_name
+from ui.heads.drawing import Shown, draw
 from ui.masks import choice
-from viz.dependency_arcs import arc_figure, sentence_width
-from viz.heatmaps import head_heatmap
-from viz.scores import outline
 
 SOURCES = {"corpus": "From Headwork's corpus", "own": "Your sentence"}
 MOST_LISTED = 64  # of the balanced set: one sentence for each of 16 pairs of nouns, four ways
-
-
-@dataclass(frozen=True, eq=False)
-class Shown:
-    """What is drawn of a sentence.
-
-    Attributes:
-        links: the gold ones, asking word → right word.
-        arrows: the head's, (asking, where it looks, is right).
-        arcs_are: what the legend calls the arcs: by whom they were drawn.
-        others: all that a pronoun may mean.
-    """
-
-    text: str
-    maps: WordMaps
-    links: tuple[Link, ...]
-    arrows: tuple[tuple[int, int, bool], ...]
-    arcs_are: str = "gold arc"
-    others: Sequence[int] = ()
 
 
 def sentence_tab(view: View, model_id: str, text: str, mask: Mask) -> None:
@@ -140,62 +114,3 @@ def _result(view: View, shown: Shown, maps: WordMaps) -> str:
             total=maps.target[0].size,
         )
     )
-
-
-def draw(view: View, shown: Shown, marked: Sequence[int] = ()) -> DeltaGenerator:
-    """Arcs and arrows, then the head's map with the gold cells framed. Returns the place beside the map."""
-    words = shown.maps.words
-    arcs = [(link.asking, link.wanted, _short(link.relation)) for link in shown.links]
-    figure = arc_figure(words, arcs, shown.arrows, name=_(shown.arcs_are), marked=marked, t=_)
-    width = sentence_width(words)
-    with st.container(key="heads-strip"):
-        st.html(f"<style>.st-key-heads_arcs {{ min-width: {width}px; }}</style>")
-        st.plotly_chart(
-            figure,
-            key="heads_arcs",
-            config=remarks.CHART,
-            alt=_sentence_alt(view, shown),
-        )
-    left, right = st.columns([5, 6], gap="medium")
-    map_ = head_heatmap(
-        shown.maps.maps[view.head],
-        shown.maps.allowed,
-        words,
-        title=_("Head {name}").format(name=view.name),
-        height=430,
-        t=_,
-    )
-    outline(map_, [(link.asking, link.wanted) for link in shown.links])
-    with left:
-        st.plotly_chart(
-            map_,
-            key="heads_map",
-            config=remarks.CHART,
-            alt=_("Attention map of head {name}: each row is a query, each column a key.").format(name=view.name),
-        )
-        st.caption(
-            _("Between words. Framed: where the head should look. Weight on special tokens is left out, not rescaled.")
-        )
-    return right
-
-
-def _short(relation: str) -> str:
-    return _("refers to") if relation in COREFERENCE_NAMES else relation
-
-
-def _sentence_alt(view: View, shown: Shown) -> str:
-    words = shown.maps.words
-    told = [
-        f"{words[asking]} → {words[looked]} " + (_("(right)") if is_right else _("(elsewhere)"))
-        for asking, looked, is_right in shown.arrows
-        if looked >= 0
-    ]
-    return _("Arrows of head {name}: {list}").format(name=view.name, list="; ".join(told))
-
-
-def link_name(link: Link, words: Sequence[str]) -> str:
-    """A link for a list: "students → praised (object → its verb)"."""
-    said = task_name(link.relation, "dep>head") if link.relation in RELATIONS else _("refers to")
-    if link.relation in RELATIONS:
-        said = clause(link.relation, "dep>head")
-    return f"{words[link.asking]} → {words[link.wanted]} ({said})"
