@@ -93,7 +93,7 @@ class Lesson:
         arcs: (N, R), the key that the relation leads a query to; below 0 = nowhere.
         allowed: (N, N), True = the query may attend to the key.
         n_answers: how many answers stand behind each accuracy.
-        chance: how often a blind guess is right.
+        chance: the share right by chance, the baseline.
     """
 
     labels: Sequence[str]
@@ -198,8 +198,8 @@ def _words(t: Translate) -> dict[str, str]:
         "title": t("Heads while they learn"),
         "step": t("step {step} of {steps}"),
         "right": t("{network}: {share} right"),
-        "of": t("of {n} answers; guessing gets {chance}"),
-        "guess": t("guessing {chance}"),
+        "of": t("of {n} answers; the baseline gets {chance}"),
+        "baseline": t("baseline {chance}"),
         "took": t("{relation} → {head} ({weight})"),
         "also": t(", also {heads}"),
         "between": t("; "),

@@ -72,11 +72,11 @@ def relations_figure(
         main: the network whose heads are named.
         beside: the other one.
         relations: names of the R relations; one that is never asked is left out.
-        chance: how often a blind guess is right; gets a line.
+        chance: the share right by chance, the baseline; gets a line.
         t: translates the figure's own words.
     """
     figure = _over_steps(t("right answers"), t)
-    _guess_line(figure, chance, t)
+    _baseline_line(figure, chance, t)
     for answers in (beside, main):
         if answers is None:
             continue
@@ -143,13 +143,13 @@ def entropy_figure(steps: Sequence[int], entropy: Floats, n_keys: int, *, t: Tra
 def switched_off_figure(
     left: Floats, whole: Floats, relations: Sequence[str], *, chance: float | None = None, t: Translate = untranslated
 ) -> go.Figure:
-    """What stays right of each relation when one head is off. The first row is the whole network, the last a guess.
+    """What stays right of each relation when one head is off. First row: the whole network; last: the baseline.
 
     Args:
         left: (L, h, R), accuracy with that head off; NaN where nothing is asked.
         whole: (R,), with every head on.
         relations: names of the R relations; one that is never asked is left out.
-        chance: how often a blind guess is right; gets the last row.
+        chance: the share right by chance, the baseline; gets the last row.
         t: translates the figure's own words.
     """
     n_layers, n_heads = left.shape[:2]
@@ -159,7 +159,7 @@ def switched_off_figure(
     rows = [t("every head on"), *(t("without {head}").format(head=name) for name in names)]
     if chance is not None:
         z = np.vstack([z, np.full((1, len(shown)), chance)])
-        rows.append(t("guessing"))
+        rows.append(t("baseline"))
     figure = go.Figure(layout={**layout("", height=70 + ROW * len(rows), top=40), "dragmode": False})
     figure.add_trace(
         go.Heatmap(
@@ -207,11 +207,11 @@ def seeds_figure(
     Args:
         runs: those that are finished.
         sizes: the names of the networks that are compared.
-        chance: how often a blind guess is right; gets a line.
+        chance: the share right by chance, the baseline; gets a line.
         t: translates the figure's own words.
     """
     figure = go.Figure(layout={**layout("", height=340, top=20), "dragmode": False, "showlegend": False})
-    _guess_line(figure, chance, t)
+    _baseline_line(figure, chance, t)
     for size, name in enumerate(sizes):
         same = [run for run in runs if run.size == size]
         if not same:
@@ -259,7 +259,7 @@ def seed_curves_figure(
 ) -> go.Figure:
     """Every run's accuracy over its steps; one colour and dash for each of the networks that are compared."""
     figure = _over_steps(t("right answers"), t)
-    _guess_line(figure, chance, t)
+    _baseline_line(figure, chance, t)
     named = set()
     for run in runs:
         seed = t("seed {seed}").format(seed=run.seed)
@@ -285,13 +285,13 @@ def deviation(values: Floats) -> float:
     return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
 
 
-def _guess_line(figure: go.Figure, chance: float | None, t: Translate) -> None:
-    """Where a blind guess lies."""
+def _baseline_line(figure: go.Figure, chance: float | None, t: Translate) -> None:
+    """Where the baseline (chance) lies."""
     if chance is not None:
         figure.add_hline(
             y=chance,
             line={"color": GREY, "dash": "dot", "width": 1.5},
-            annotation={"text": t("guessing {chance}").format(chance=percent(chance)), "font": FONT},
+            annotation={"text": t("baseline {chance}").format(chance=percent(chance)), "font": FONT},
             annotation_position="top right",
         )
 

@@ -18,7 +18,7 @@ from viz.style import DIFFERENCE_SCALE
 from viz.theme import ACCENT, HOLE, MASKED_FILL, MASKED_LINES, TEXT, Translate, layout, untranslated
 
 Quantity = Literal["accuracy", "gain"]
-COLORSCALE = "Viridis"  # cividis is grey in its middle, and grey means "no better than the guess" here
+COLORSCALE = "Viridis"  # cividis is grey in its middle, and grey means "no better than the baseline" here
 GAIN_LIMIT = 0.5  # what the last colour of a gain stands for, unless there is a larger one
 BAR = "#4C6A92"  # a blue of 5.2 : 1 on the light and 3.4 : 1 on the dark background
 GREY = "#8A8F94"
@@ -200,7 +200,7 @@ def head_bars(bars: Sequence[Bar], *, t: Translate = untranslated) -> go.Figure:
             mode="markers",
             marker={"symbol": "line-ns", "size": 22, "line": {"width": 3, "color": ACCENT}},
             hoverinfo="skip",
-            name=t("best guess without attention"),
+            name=t("best baseline, without attention"),
         )
     )
     text = {"color": TEXT, "size": 13}

@@ -78,7 +78,7 @@ class Task:
         vocabulary: the words; a token id is a place in it.
         answers: what can be answered; the same for every relation.
         relations: R of them.
-        chance: how often a blind guess is right.
+        chance: the share right by chance, the baseline.
         make: draws sentences; use `batch`.
         parts: for words made of two parts, how many of each: word i is made of parts i // parts[1] and i % parts[1],
             and its vector is the sum of theirs. None = every word has a vector of its own.

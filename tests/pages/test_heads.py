@@ -50,7 +50,7 @@ def test_opens_on_objects_with_the_head_that_follows_them_and_its_baseline(heads
     assert "Head 3-1 gets 75 % [71, 79] of 596 objects; looking two words back gets 38" in app.words
     assert "+37 [32, 42] points better" in app.words
     assert "MiniLM-L6 (built in) · Real text: EWT + GUM · 869 sentences" in app.words
-    assert "no head clearly beats position for: amod" in app.words
+    assert "no head clearly beats position on: amod" in app.words
 
 
 def test_cells_that_dont_beat_the_baseline_are_grey_and_only_those(heads):
@@ -61,7 +61,7 @@ def test_cells_that_dont_beat_the_baseline_are_grey_and_only_those(heads):
     np.testing.assert_allclose(coloured[table.beats], table.accuracy[table.beats], atol=1e-6)
 
 
-def test_gain_shows_what_is_left_over_the_guess(heads):
+def test_gain_shows_what_is_left_over_the_baseline(heads):
     app = heads().pick("heads_show", "gain")
     coloured, _grey = grid(app)
     table = shipped("ud").table("obj", "dep>head")
@@ -73,7 +73,7 @@ def test_coreference_opens_on_gum_where_4_2_finds_nouns_and_names_the_other_corp
     app = heads(relation="coref-noun")
     assert app.value("heads_corpus") == "gum" and app.value("heads_at") == "4-2"
     assert "Head 4-2 gets 81 % [74, 88] of 247 pronouns; the nearest subject gets 53 %" in app.words
-    assert "Guesses: the nearest mention 25 %" in app.words and "asked from other words" in app.words
+    assert "Baselines: the nearest mention 25 %" in app.words and "asked from other words" in app.words
     assert "4-2 elsewhere — GAP: 73 % of 300, best 4-2; Headwork's own sentences: 67 % of 131, best 2-4." in app.words
     app.pick("heads_corpus", "own")
     assert app.value("heads_at") == "2-4" and "Head 2-4 gets 88 %" in app.words
@@ -143,12 +143,12 @@ def test_beside_controls_the_trained_model_stands_alone(heads):
     app = heads(labour="controls")
     assert "trained, looks both ways: 13 of 31; control: untrained weights: 0 of 31" in app.words
     (table,) = (frame.value for frame in app.test.dataframe)
-    assert {"trained", "untrained", "[MASK] for words", "best guess", "n"} < set(table.columns)
+    assert {"trained", "untrained", "[MASK] for words", "best baseline", "n"} < set(table.columns)
 
 
 def test_division_of_labour_shows_that_one_head_serves_several_relations(heads):
     app = heads()
-    assert "One head serves several: 3-9 beats the guess for" in app.words
+    assert "One head serves several: 3-9 beats the baseline on" in app.words
     figure = app.figures()[1]
     assert "3-9" in figure["layout"]["xaxis"]["ticktext"] and len(figure["layout"]["xaxis"]["ticktext"]) == 8
     app.pick("heads_all_heads", True)
@@ -158,7 +158,7 @@ def test_division_of_labour_shows_that_one_head_serves_several_relations(heads):
 def test_a_head_card_says_what_else_the_head_does(heads):
     words = heads(view="card").words
     for said in (
-        "3-1 beats the guess for 5 of",
+        "3-1 beats the baseline on 5 of",
         "66 % of its arrows join words that no arc links.",
         "only 3.7 % are obj: object → verb",
         "rests on [CLS]",
@@ -170,7 +170,7 @@ def test_a_head_card_says_what_else_the_head_does(heads):
 
 
 def test_a_head_without_a_role_is_told_so(heads):
-    assert "No clear role: 1-1 beats the guess for none of 62 tasks." in heads(view="card", at="1-1").words
+    assert "No clear role: 1-1 beats the baseline on none of 62 tasks." in heads(view="card", at="1-1").words
 
 
 def test_a_sentence_of_the_corpus_has_gold_arcs_arrows_and_framed_cells(heads):
@@ -443,7 +443,9 @@ def test_nouns_and_sentences_stand_beside_the_heads(chinese):
     assert figure["layout"]["xaxis"]["ticktext"][0] == "8-1"
 
 
-@pytest.mark.parametrize(("labour", "says"), [("controls", "best guess"), ("causal", "not scored under a causal mask")])
+@pytest.mark.parametrize(
+    ("labour", "says"), [("controls", "best baseline"), ("causal", "not scored under a causal mask")]
+)
 def test_gender_beside_controls_and_without_a_causal_run(chinese, labour, says):
     app = chinese(labour=labour)
     frames = [frame.value for frame in app.test.dataframe]

@@ -424,7 +424,7 @@ def test_the_network_opens_on_another_page_as_a_model_of_this_session(learn, whe
 
 def test_the_smaller_network_can_be_opened_too_and_its_maps_are_those_of_its_weights(learn):
     app = finished(press(learn(view="take", **SHORT), "start"))
-    app.pick("learn_take_network", 0)
+    app.pick("learn_export_network", 0)
     take_to(app, "open_run_attention", "attention")
     weights = app.head_map()
     model = trained.from_bytes(saved.to_bytes(race(app).networks[0]))

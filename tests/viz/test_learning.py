@@ -159,11 +159,11 @@ def test_switching_off_has_the_whole_network_first_and_leaves_out_what_is_never_
     (heatmap,) = figure.data
     np.testing.assert_allclose(heatmap.z, [[0.9, 0.8], [0.1, 1.0], [1.0, 0.2], [0.05, 0.05]])
     assert [list(row) for row in heatmap.text[1:3]] == [["10 %", "100 %"], ["100 %", "20 %"]]
-    assert list(figure.layout.yaxis.ticktext) == ["every head on", "without 1-1", "without 1-2", "guessing"]
+    assert list(figure.layout.yaxis.ticktext) == ["every head on", "without 1-1", "without 1-2", "baseline"]
     assert list(figure.layout.xaxis.ticktext) == ["left", "twin"] and (heatmap.zmin, heatmap.zmax) == (0, 1)
 
 
-def test_every_figure_of_right_answers_has_a_line_where_a_guess_lies():
+def test_every_figure_of_right_answers_has_a_line_where_the_baseline_lies():
     answers = Answers("4 heads", [0, 10], np.array([[0.1], [0.5]]))
     for figure in (
         relations_figure(answers, None, ["a"], chance=1 / 26),
@@ -171,7 +171,7 @@ def test_every_figure_of_right_answers_has_a_line_where_a_guess_lies():
         seed_curves_figure([RUN], ["1 head"], chance=1 / 26),
     ):
         assert figure.layout.shapes[0].y0 == figure.layout.shapes[0].y1 == 1 / 26
-        assert figure.layout.annotations[0].text == "guessing 4 %"
+        assert figure.layout.annotations[0].text == "baseline 4 %"
 
 
 RUN = Run(size=0, seed=0, accuracy=0.3, steps=[0, 10], curve=[0.0, 0.3], is_split=False)

@@ -1,4 +1,4 @@
-"""Figures of scores, by their data: colours only where the guess is beaten, hollow where arcs are few, ● and ✕."""
+"""Figures of scores, by their data: colours only where the baseline is beaten, hollow where arcs are few, ● and ✕."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ def grid(**options):
     return score_grid(VALUES, BEATS, ["a", "<b>"], ["1", "2"], [["w", "x"], ["y", "z"]], **options)
 
 
-def test_only_cells_that_beat_the_guess_are_coloured_and_the_others_are_grey():
+def test_only_cells_that_beat_the_baseline_are_coloured_and_the_others_are_grey():
     grey, coloured, marks = grid().data
     np.testing.assert_array_equal(coloured.z, np.array([[0.9, np.nan], [0.4, np.nan]], np.float32))
     np.testing.assert_array_equal(grey.z, np.array([[np.nan, 1], [np.nan, np.nan]], np.float32))

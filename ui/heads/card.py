@@ -12,7 +12,7 @@ from ui.frame import remarks
 from ui.frame.languages import _, plain
 from ui.heads import data, gender
 from ui.heads.choices import View
-from ui.heads.words import bounds, corpus_name, guess, head_claim, origin, points, short_name, task_name
+from ui.heads.words import baseline_label, bounds, corpus_name, head_claim, origin, points, short_name, task_name
 from viz.scores import Bar, head_bars
 from viz.theme import percent
 
@@ -41,7 +41,9 @@ def card_tab(view: View) -> None:
             head_bars(bars, t=_),
             key="heads_bars",
             config=remarks.CHART,
-            alt=_("Accuracy of head {name} for each task, with intervals and the best guess.").format(name=view.name),
+            alt=_("Accuracy of head {name} for each task, with intervals and the best baseline.").format(
+                name=view.name
+            ),
         )
         st.caption(
             _("Pronouns on each corpus. Whiskers: 95 % intervals. Point at a bar for more.")
@@ -51,7 +53,7 @@ def card_tab(view: View) -> None:
         worse = [table for table in tables if not table.beats[view.head] and not table.is_thin]
         if worse:
             listed = ", ".join(_short(table) for table in worse[:12])
-            st.markdown(f":small[{plain(_('No better than the guess: {list}.').format(list=listed))}]")
+            st.markdown(f":small[{plain(_('No better than the baseline: {list}.').format(list=listed))}]")
     with right:
         st.markdown(f"**{plain(_('What else it does'))}**")
         for line in _else(view, tables):
@@ -103,7 +105,7 @@ def _elsewhere(view: View) -> list[str]:
             f"{_short(table)} {percent(float(table.accuracy[view.head]))} ({points(float(table.gain[view.head]))})"
             for table in better
         )
-        said = _("{corpus}: {list}.") if better else _("{corpus}: better than the guess at nothing.")
+        said = _("{corpus}: {list}.") if better else _("{corpus}: never better than the baseline.")
         says.append(said.format(corpus=corpus_name(record), list=listed))
     return says
 
@@ -121,10 +123,10 @@ def _genders(view: View) -> list[Record]:
 
 def _summary(view: View, tables: list[Table], better: list[Table]) -> str:
     if not better:
-        return _("No clear role: {name} beats the guess for none of {total} tasks.").format(
+        return _("No clear role: {name} beats the baseline on none of {total} tasks.").format(
             name=view.name, total=len(tables)
         )
-    sentence = _("{name} beats the guess for {n} of {total} tasks; most for {task}: {gain} points.")
+    sentence = _("{name} beats the baseline on {n} of {total} tasks; most on {task}: {gain} points.")
     best = better[0]
     gain = points(float(best.gain[view.head]))
     if best.gain_low is not None and best.gain_high is not None:
@@ -174,7 +176,7 @@ def _else(view: View, tables: list[Table]) -> list[str]:
         best = int(np.argmax(of_head))
         says.append(
             _("Its commonest step: {step}, {share} of its arrows.").format(
-                step=guess(f"{OFFSETS[best]:+d}"), share=percent(float(of_head[best]))
+                step=baseline_label(f"{OFFSETS[best]:+d}"), share=percent(float(of_head[best]))
             )
         )
     if shown.query_control is not None:
@@ -193,7 +195,7 @@ def _else(view: View, tables: list[Table]) -> list[str]:
 
 
 def head_ties(table: Table, name: str) -> bool:
-    """Whether the head is among those that can't be told from the best one, and beats the guess."""
+    """Whether the head is among those that can't be told from the best one, and beats the baseline."""
     layer, _dash, head = name.partition("-")
     return name in table.ties and bool(table.beats[int(layer) - 1, int(head) - 1])
 

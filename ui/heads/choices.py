@@ -17,7 +17,7 @@ from ui.heads.words import CORPORA, VARIANTS, clause, task_name
 from viz.scores import Quantity
 
 DIRECTIONS = ("dep>head", "head>dep")
-QUANTITIES = {"accuracy": "accuracy", "gain": "gain over a guess"}
+QUANTITIES = {"accuracy": "accuracy", "gain": "gain over the baseline"}
 FIRST_TASK = {"en": "obj", "zh": GENDER}  # by the language of the sentence in the sidebar
 
 

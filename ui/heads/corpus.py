@@ -1,4 +1,4 @@
-"""A corpus of one's own: uploaded, scored with a progress bar that can be stopped, and taken away as JSON."""
+"""A corpus of one's own: uploaded, scored with a progress bar that can be stopped, and exported as JSON."""
 
 import datetime
 import time

@@ -14,7 +14,7 @@ from ui.frame.languages import _, plain
 from ui.heads import data, gender
 from ui.heads.choices import View, choose_head, segments
 from ui.heads.main import unit
-from ui.heads.words import VARIANTS, bounds, chosen_heads, guess, head_claim, origin, points, short_name
+from ui.heads.words import VARIANTS, baseline_label, bounds, chosen_heads, head_claim, origin, points, short_name
 from viz.scores import score_grid
 from viz.theme import percent
 
@@ -51,7 +51,7 @@ def _relations(view: View) -> None:
     tasks = _tasks(record, view.direction)
     names = best_heads(record, tasks)
     if not names:
-        st.markdown(plain(_("No head beats the guess for any relation here.")))
+        st.markdown(plain(_("No head beats the baseline on any relation here.")))
         return
     tables = [table for task, way in tasks if (table := record.table(task, way)) is not None]
     tables.sort(key=lambda table: -_gain(table))
@@ -75,8 +75,8 @@ def _relations(view: View) -> None:
         height=90 + 24 * len(tables),
         t=_,
     )
-    _draw(figure, heads, _("Relations are rows, heads are columns. Grey cells don't beat the guess."))
-    said = _("Grey: no better than the guess.") + " " + _("Relations from 30 arcs on.")
+    _draw(figure, heads, _("Relations are rows, heads are columns. Grey cells don't beat the baseline."))
+    said = _("Grey: no better than the baseline.") + " " + _("Relations from 30 arcs on.")
     st.caption(f"{plain(origin(record))} · {unit(view)} {said}")
     st.markdown(plain(_busiest(tables, heads)))
 
@@ -115,7 +115,9 @@ def _nouns(view: View) -> None:
         t=_,
     )
     _draw(
-        figure, heads, _("Pairs of nouns and sentences are rows, heads are columns. Grey cells don't beat the guess.")
+        figure,
+        heads,
+        _("Pairs of nouns and sentences are rows, heads are columns. Grey cells don't beat the baseline."),
     )
     st.caption(
         plain(origin(view.record))
@@ -144,7 +146,7 @@ def _busiest(tables: list[Table], heads: list[tuple[int, int]]) -> str:
     """That one head serves several relations."""
     serves = {head: [t.task for t in tables if t.beats[head]] for head in heads}
     head = max(serves, key=lambda head: len(serves[head]))
-    return _("One head serves several: {head} beats the guess for {n} of {total} ({list}).").format(
+    return _("One head serves several: {head} beats the baseline on {n} of {total} ({list}).").format(
         head=head_name(head), n=len(serves[head]), total=len(tables), list=", ".join(serves[head])
     )
 
@@ -165,7 +167,7 @@ def _controls(view: View) -> None:
         row: dict[str, Any] = {_("relation"): short_name(task), "n": table.n}
         for name, record in runs.items():
             row[_(HEADINGS[name])] = _held_out(record.table(task, way) if record else None)
-        row[_("best guess")] = f"{percent(table.baseline)}, {guess(table.baseline_name)}"
+        row[_("best baseline")] = f"{percent(table.baseline)}, {baseline_label(table.baseline_name)}"
         rows.append((_gain(table), row))
     said = []
     for name, record in runs.items():
@@ -202,7 +204,7 @@ def _causal(view: View) -> None:
             _(
                 "Under a causal mask a word sees only earlier words, so only arcs to an earlier word can be asked. The "
                 "fair comparison asks the same arcs of the model that looks both ways, and lets it choose among the "
-                "same earlier words. Both columns have the same n and the same guess."
+                "same earlier words. Both columns have the same n and the same baseline."
             )
         )
     )
@@ -222,7 +224,7 @@ def _causal(view: View) -> None:
                 _("looks both ways"): _held_out(one),
                 _("causal mask"): _held_out(other),
                 _("change (points)"): points(change),
-                _("best guess"): f"{percent(one.baseline)}, {guess(one.baseline_name)}",
+                _("best baseline"): f"{percent(one.baseline)}, {baseline_label(one.baseline_name)}",
             }
         )
     if not rows:

@@ -12,10 +12,10 @@ from ui.heads import data, gender
 from ui.heads.choices import View, choose_head
 from ui.heads.words import (
     CUES,
+    baseline_label,
     bounds,
     chosen_heads,
     corpus_name,
-    guess,
     head_claim,
     held_out_claim,
     origin,
@@ -56,10 +56,10 @@ def title(n_heads: int) -> None:
                 _(
                     "- From each word a head's heaviest arrow to another word is taken. The **accuracy** is how often "
                     "it goes to the right one.\n"
-                    "- The **guess** needs no attention: always look the same number of words ahead or back, or take "
-                    "the nearest, the first, … mention.\n"
-                    "- **Grey** cells are no better than the guess: their gain's 95 % interval reaches 0. **Hollow** "
-                    "cells have fewer than 30 arcs.\n"
+                    "- The **baseline** needs no attention: always look the same number of words ahead or back, or "
+                    "take the nearest, the first, … mention.\n"
+                    "- **Grey** cells are no better than the baseline: their gain's 95 % interval reaches 0. "
+                    "**Hollow** cells have fewer than 30 arcs.\n"
                     "- Square brackets hold 95 % intervals (bootstrap over sentences or documents).\n"
                     "- The best of {n} heads is partly luck. So the best is chosen on one half of the sentences and "
                     "scored on the other, both ways; two names mean that the halves chose two heads.\n"
@@ -102,7 +102,7 @@ def picture(view: View) -> None:
             config=remarks.CHART,
             on_select=_clicked,
             selection_mode="points",
-            alt=_("Scores of all heads: layers are rows, heads are columns. Grey cells don't beat the guess."),
+            alt=_("Scores of all heads: layers are rows, heads are columns. Grey cells don't beat the baseline."),
         )
         st.caption(f"{unit(view)} {meaning(table)} " + _("Click a cell to choose the head."))
     with right, st.container(key="heads-list", gap="xsmall"):
@@ -111,12 +111,12 @@ def picture(view: View) -> None:
 
 def unit(view: View) -> str:
     """What the numbers in cells are."""
-    return _("In points over the guess.") if view.quantity == "gain" else _("In per cent.")
+    return _("In percentage points above the baseline.") if view.quantity == "gain" else _("In per cent.")
 
 
 def meaning(table: Table) -> str:
     """What a cell without colour means."""
-    return _("Hollow: fewer than 30 arcs.") if table.is_thin else _("Grey: no better than the guess.")
+    return _("Hollow: fewer than 30 arcs.") if table.is_thin else _("Grey: no better than the baseline.")
 
 
 def _claims(view: View) -> None:
@@ -136,7 +136,7 @@ def _claims(view: View) -> None:
             on_click=choose_head,
             args=(head,),
             type="tertiary",
-            help=None if table.beats[head] else _("No better than the guess: the gain's interval reaches 0."),
+            help=None if table.beats[head] else _("No better than the baseline: the gain's interval reaches 0."),
         )
     if view.head not in table.ranked()[:LISTED]:
         st.markdown(f"◆ {plain(head_claim(table, view.head))}")
@@ -165,8 +165,8 @@ def _how_chosen(table: Table) -> str:
 def _about_coreference(view: View) -> None:
     table = view.table
     known = {name: value for name, value in table.baselines.items() if name in BASELINES}
-    listed = ", ".join(f"{guess(name)} {percent(value)}" for name, value in known.items())
-    said = _("Guesses: {list}; by chance {chance}.").format(list=listed, chance=percent(table.chance or 0))
+    listed = ", ".join(f"{baseline_label(name)} {percent(value)}" for name, value in known.items())
+    said = _("Baselines: {list}; chance {chance}.").format(list=listed, chance=percent(table.chance or 0))
     if table.query_control is not None:
         said += " " + _("{head} asked from other words of the passage finds {share}.").format(
             head=view.name, share=percent(float(table.query_control[view.head]))
@@ -210,7 +210,7 @@ def _other_corpora(view: View) -> str:
 
 
 def _where_it_fails(record: Record, table: Table) -> str:
-    """Frequent tasks of this corpus in which no head is clearly better than a guess."""
+    """Frequent tasks of this corpus in which no head is clearly better than the baseline."""
     failed = []
     for task, direction in record.tasks(fewest=50):
         other = record.table(task, direction)
@@ -221,7 +221,7 @@ def _where_it_fails(record: Record, table: Table) -> str:
             failed.append(task if direction else task_name(task, ""))
     if not failed or not table.direction:
         return ""
-    return _("On this corpus no head clearly beats position for: {list}.").format(list=", ".join(failed[:8]))
+    return _("On this corpus no head clearly beats position on: {list}.").format(list=", ".join(failed[:8]))
 
 
 def _left_out(record: Record) -> str:

@@ -15,7 +15,7 @@ from ui.frame.unread import unread
 from ui.heads import data, used
 from ui.heads.choices import View, segments
 from ui.heads.drawing import Shown, draw, link_name
-from ui.heads.words import RELATIONS, guess, head_claim, origin, task_name
+from ui.heads.words import RELATIONS, baseline_label, head_claim, origin, task_name
 
 WAYS = {"hand": "Link two words by hand", "parser": "Parse the sentence"}
 ARCS = {"hand": "your link", "parser": "parsed arc"}
@@ -143,7 +143,9 @@ def _one_link(view: View, maps: WordMaps, link: Link) -> str:
     if offset is None:
         said += " " + _("No fixed step of up to five words would find it.")
     else:
-        said += " " + _("{step} finds it too, in this sentence.").format(step=guess(f"{offset:+d}").capitalize())
+        said += " " + _("{step} finds it too, in this sentence.").format(
+            step=baseline_label(f"{offset:+d}").capitalize()
+        )
     if len(maps.words) > 1:
         content = float(maps.content()[(*view.head, link.asking)])
         said += " " + _("The head leaves {weight} of 1 on words here; the rest lies on special tokens.").format(

@@ -135,7 +135,7 @@ def things(table: Table) -> str:
     return _(dependents) if table.direction == "dep>head" else _(heads)
 
 
-def guess(name: str) -> str:
+def baseline_label(name: str) -> str:
     """A baseline in words: "looking two words back"."""
     return _(OFFSETS.get(name, name))
 
@@ -155,13 +155,13 @@ def head_claim(table: Table, head: tuple[int, int]) -> str:
     accuracy = percent(float(table.accuracy[head]))
     if table.low is not None and table.high is not None:
         accuracy += " " + bounds(float(table.low[head]), float(table.high[head]))
-    sentence = _("{head}: {accuracy} of {n} {things}; {guess} gets {baseline}")
+    sentence = _("{head}: {accuracy} of {n} {things}; {name} gets {baseline}")
     return sentence.format(
         head=f"{head[0] + 1}-{head[1] + 1}",
         accuracy=accuracy,
         n=table.n,
         things=things(table),
-        guess=guess(table.baseline_name),
+        name=baseline_label(table.baseline_name),
         baseline=percent(table.baseline),
     )
 
@@ -179,16 +179,16 @@ def held_out_claim(table: Table) -> str:
         "n": table.n,
         "things": things(table),
         "accuracy": f"{percent(found['accuracy'])} {bounds(*found['interval'])}",
-        "guess": " / ".join(dict.fromkeys(guess(name) for name in found["baselines"])),
+        "name": " / ".join(dict.fromkeys(baseline_label(name) for name in found["baselines"])),
         "baseline": percent(found["baseline"]),
         "gain": f"{points(found['gain'])} {bounds(low, high)}",
     }
     if low > 0:
-        sentence = _("Head {heads} gets {accuracy} of {n} {things}; {guess} gets {baseline}: {gain} points better.")
+        sentence = _("Head {heads} gets {accuracy} of {n} {things}; {name} gets {baseline}: {gain} points better.")
     else:
         sentence = _(
-            "No head is clearly better than a guess here: {heads} gets {accuracy} of {n} {things}, {guess} {baseline} "
-            "({gain} points)."
+            "No head is clearly better than the baseline here: {heads} gets {accuracy} of {n} {things}, {name} "
+            "{baseline} ({gain} points)."
         )
     return sentence.format(**values)
 

@@ -1,4 +1,4 @@
-"""Take it with you: tables, trained weights, and the trained network as a model of this session on other pages."""
+"""The tab "Export": tables, trained weights, and the trained network as a model of this session on other pages."""
 
 from collections.abc import Callable
 
@@ -17,21 +17,21 @@ from ui.learn.words import network_names
 
 LARGEST_MB = saved.MOST_BYTES // 10**6  # so much does the server take: .streamlit/config.toml, maxUploadSize
 MOST_NAMED = 16  # models of a session in the sidebar's menu; the oldest goes first
-FAILED = "learn_not_taken"  # session state, from the press of a button to the run that follows it
+FAILED = "learn_not_opened"  # session state, from the press of a button to the run that follows it
 # Of a network trained in this session it is known; what a file says of itself, anybody can write.
 TRAINED_HERE = "{task}, {heads}, {layers}, seed {seed} (trained here)"
 FROM_FILE = "{task}, {heads}, {layers}, seed {seed} (from a file)"
 PAGES = {"attention": "Attention", "masks": "Masks", "inside": "Inside a block"}
 
 
-def take_tab(shown: Shown) -> None:
+def export_tab(shown: Shown) -> None:
     """Files of the run, the run on other pages, and a file that comes back."""
     left, right = st.columns(2, gap="large")
     with left:
         if not shown.is_trained:
-            st.info(_("Train first: then the run can be taken away."))
+            st.info(_("Train first: then the run can be exported."))
         elif shown.live:
-            st.info(_("Pause or wait for the end: then the run can be taken away."))
+            st.info(_("Pause or wait for the end: then the run can be exported."))
         else:
             _files(shown)
     with right:
@@ -66,7 +66,7 @@ def _elsewhere(shown: Shown) -> None:
             default=len(names) - 1,
             required=True,
             format_func=lambda number: names[number] if number < len(names) else "",
-            key="learn_take_network",
+            key="learn_export_network",
             label_visibility="collapsed",
         )
     _open_buttons("run", _weights(shown, min(int(chosen or 0), len(names) - 1)), TRAINED_HERE)
@@ -148,5 +148,5 @@ def _file_name(training: Training) -> str:
 
 
 def _download(label: str, make: Callable[[], bytes], file_name: str, mime: str) -> None:
-    key = f"learn_take_{file_name.replace('.', '_')}"
+    key = f"learn_export_{file_name.replace('.', '_')}"
     st.download_button(label, make, file_name=f"headwork-{file_name}", mime=mime, key=key, on_click="ignore")

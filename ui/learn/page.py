@@ -8,7 +8,7 @@ from ui.frame.languages import _, plain
 from ui.frame.tabs import open_tab
 from ui.learn import controls, runs
 from ui.learn import words as learn_words
-from ui.learn.export import take_tab
+from ui.learn.export import export_tab
 from ui.learn.picture import picture
 from ui.learn.runs import Race
 from ui.learn.seeds import seeds_tab
@@ -20,7 +20,7 @@ TABS = {
     "curves": "Curves and entropy",
     "off": "Switch a head off",
     "seeds": "Several seeds",
-    "take": "Take it with you",
+    "take": "Export",
 }
 # What Streamlit has no setting for: a lower bar above the page, and a title without room around it.
 STYLE = """<style>
@@ -170,7 +170,7 @@ def _tab(opened: str, settings: Settings) -> None:
     if opened == "seeds":
         seeds_tab(settings)
     elif opened == "take":
-        take_tab(shown)
+        export_tab(shown)
     elif not shown.is_trained:
         st.info(_("Train first: this tab shows what was learnt."))
     elif shown.live:

@@ -16,7 +16,7 @@ from viz.theme import percent
 
 NEEDED = 0.5  # a relation needs a head when at most half of its right answers are left without it
 LITTLE = 0.9  # and loses little when at least nine tenths are left
-LEARNT = 0.1  # of the way from guessing to all right, at least
+LEARNT = 0.1  # of the way from the baseline to all right, at least
 
 
 def curves_tab(shown: Shown) -> None:
@@ -59,7 +59,7 @@ def off_tab(shown: Shown) -> None:
                 "A head is off when its slice of the input to W_o is 0; nothing is trained again. Measured on 1,024 "
                 "fresh sentences. A relation needs a head when at most half of its right answers are left without it; "
                 "heads do the same when nine tenths are left without any one of them. Not learnt: less than a tenth of "
-                "the way from guessing to all right."
+                "the way from the baseline to all right."
             )
         )
 
@@ -73,7 +73,7 @@ def says(
         found: what is left with each head off.
         taken: for each of the R relations the heads (layer, head) that have taken it.
         relations: their R names; one that is never asked is left out.
-        chance: how often a blind guess is right.
+        chance: the share right by chance, the baseline.
     """
     said = []
     for number, relation in enumerate(relations):
@@ -82,7 +82,7 @@ def says(
             continue
         is_needed = left <= NEEDED * whole
         if whole < chance + LEARNT * (1 - chance):
-            sentence = _("{relation} was not learnt: {whole} of its answers are right, guessing gets {chance}.")
+            sentence = _("{relation} was not learnt: {whole} of its answers are right, the baseline gets {chance}.")
         elif is_needed.any():
             sentence = _(
                 "{relation} needs {heads}: without it {rest} of its answers are right, with every head {whole}."

@@ -444,7 +444,7 @@ class Learning {
       drawn.push(svg("text", { class: "axis", x: x(step) + (step === steps ? right : 0), y: height - bottom + 16, "text-anchor": anchor }, step));
     }
     drawn.push(svg("text", { class: "axis", x: width - right, y: height - 4, "text-anchor": "end" }, text.x_axis));
-    if (!isLoss) drawn.push(svg("line", { class: "guess", x1: left, x2: width - right, y1: y(chance), y2: y(chance) }));
+    if (!isLoss) drawn.push(svg("line", { class: "baseline", x1: left, x2: width - right, y1: y(chance), y2: y(chance) }));
     drawn.push(svg("line", { class: "cursor", x1: x(this.step), x2: x(this.step), y1: top - 6, y2: height - bottom }));
     const names = [];
     networks.forEach((network, of) => {
@@ -463,10 +463,10 @@ class Learning {
       name.y = Math.max(name.at < top + 20 ? name.at + 20 : name.at - 8, i ? names[i - 1].y + 18 : 0);
       drawn.push(svg("text", { class: "name", x: name.x, y: Math.min(name.y, height - bottom - 4), "text-anchor": "end" }, name.words));
     });
-    // What a guess gets, above its line at the right, where no name stands.
+    // What the baseline gets, above its line at the right, where no name stands.
     const isFree = names.every((name) => Math.min(name.y, height - bottom - 4) < y(chance) - 22);
     if (!isLoss && isFree) {
-      const words = fill(text.guess, { chance: percent(chance) });
+      const words = fill(text.baseline, { chance: percent(chance) });
       drawn.push(svg("text", { class: "axis said", x: width - right, y: y(chance) - 5, "text-anchor": "end" }, words));
     }
     this.chart.setAttribute("height", height);

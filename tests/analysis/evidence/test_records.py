@@ -144,7 +144,7 @@ def test_the_fair_run_asks_what_the_causal_run_asks():
     assert causal.table("obj", "dep>head").n < shipped("ud").table("obj", "dep>head").n
 
 
-def test_cells_beat_the_guess_only_with_their_whole_interval():
+def test_cells_beat_the_baseline_only_with_their_whole_interval():
     table = shipped("ud").table("obj", "dep>head")
     np.testing.assert_array_equal(table.beats, table.gain_low > 0)
     assert table.beats[2, 0] and table.gain[2, 1] > 0 and not table.beats[2, 11]

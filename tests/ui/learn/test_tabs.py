@@ -21,7 +21,7 @@ def said(left, whole, taken=ONE):
 @pytest.mark.parametrize("taken", [[], ONE, TWO])
 def test_what_was_hardly_learnt_is_no_finding_about_heads(whole, left, taken):
     assert said(left, whole, taken) == [
-        f"+1 was not learnt: {100 * whole:.0f} % of its answers are right, guessing gets 4 %."
+        f"+1 was not learnt: {100 * whole:.0f} % of its answers are right, the baseline gets 4 %."
     ]
 
 
