@@ -165,6 +165,20 @@ def test_a_masked_cell_ends_in_zero(inside):
 
 
 @pytest.mark.parametrize(
+    ("link", "said"),
+    [
+        ({}, "1.10 would be equal weights. All these rows are nearly even"),
+        ({"mask": "causal", "token": "1"}, "This token sees at most one key"),
+        ({"mask": "causal", "token": "2"}, "0.69 would be equal weights"),  # over the two that it may see
+        ({"source": "model", "block_layer": "4", "token": "8"}, "The heads' rows are sharper than their mean"),
+    ],
+)
+def test_what_is_said_of_the_mean_of_the_heads_follows_from_their_entropies(inside, link, said):
+    inside.open("layers", **link)
+    assert said in inside.app.words
+
+
+@pytest.mark.parametrize(
     ("values", "said"),
     [
         ({"d_model": 0}, "d_model is 0, which makes no model: it must be at least 1."),

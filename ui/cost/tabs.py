@@ -172,27 +172,37 @@ def _measured(d_model: int, n_heads: int, n: int) -> None:
     titled(_("Time of one call, by number of heads"), timing_figure(timings, chosen=n_heads, t=_), "timing")
     by_heads = {timing.heads: timing for timing in timings}
     one, several = by_heads[1], by_heads[n_heads]
-    said = _(
-        "One head: {one} ms for the layer, {one_core} ms of it between the projections. {h} heads: {several} ms and "
-        "{several_core} ms. Medians of {calls} calls; bars are quartiles."
-    )
-    st.markdown(
-        plain(
-            said.format(
-                one=f"{one.layer.median:.2f}",
-                one_core=f"{one.core.median:.2f}",
-                h=n_heads,
-                several=f"{several.layer.median:.2f}",
-                several_core=f"{several.core.median:.2f}",
-                calls=one.calls,
-            )
+    st.markdown(plain(times(one, several, n_heads)))
+    st.markdown(plain(softmax_cells(n_heads, n)))
+
+
+def times(one: Timing, several: Timing, heads: int) -> str:
+    """What was measured with one head and with several, where these are two."""
+    said = _("One head: {one} ms for the layer, {one_core} ms of it between the projections. Medians of {calls} calls.")
+    if heads > 1:
+        said = _(
+            "One head: {one} ms for the layer, {one_core} ms of it between the projections. {h} heads: {several} ms "
+            "and {several_core} ms. Medians of {calls} calls; bars are quartiles."
         )
+    return said.format(
+        one=f"{one.layer.median:.2f}",
+        one_core=f"{one.core.median:.2f}",
+        h=heads,
+        several=f"{several.layer.median:.2f}",
+        several_core=f"{several.core.median:.2f}",
+        calls=one.calls,
     )
-    said = _(
-        "What the formula leaves out does grow with h: softmax runs over h·N² cells, {one} with one head and {several} "
-        "with {h}, and each map is written to memory and read again."
-    )
-    st.markdown(plain(said.format(one=f"{n * n:,}", several=f"{n_heads * n * n:,}", h=n_heads)))
+
+
+def softmax_cells(heads: int, n: int) -> str:
+    """What the formula leaves out and grows with the number of heads."""
+    said = _("The formula leaves softmax out. It grows with h: h·N² cells, {one} with one head.")
+    if heads > 1:
+        said = _(
+            "What the formula leaves out does grow with h: softmax runs over h·N² cells, {one} with one head and "
+            "{several} with {h}, and each map is written to memory and read again."
+        )
+    return said.format(one=f"{n * n:,}", several=f"{heads * n * n:,}", h=heads)
 
 
 _one_at_a_time = Lock()  # two measurements at once would measure each other
@@ -223,8 +233,15 @@ def growth(config: TransformerConfig) -> None:
     with right:
         maps = config.num_layers * config.num_heads
         titled(_("Memory of all {maps} maps of a sentence").format(maps=maps), figure, "memory")
+    right.markdown(plain(maps_in_memory(config.num_heads)))
+
+
+def maps_in_memory(heads: int) -> str:
+    """What the number of heads means for memory."""
+    if heads == 1:
+        return _("Every map kept: L·h·N²·4 bytes. With one head that is one map a layer.")
     said = _("Every map kept: L·h·N²·4 bytes. Here h does count: {h} heads keep {h} maps a layer where one keeps one.")
-    right.markdown(plain(said.format(h=config.num_heads)))
+    return said.format(h=heads)
 
 
 def paper() -> None:

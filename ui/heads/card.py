@@ -164,7 +164,7 @@ def _else(view: View, tables: list[Table]) -> list[str]:
     shown = view.table
     if shown.arrow_share is not None:
         says.append(
-            _("Of all its arrows only {share} are {task}, though it gets {accuracy} of those right.").format(
+            _("{share} of all its arrows are {task}; it gets {accuracy} of those right.").format(
                 share=f"{100 * float(shown.arrow_share[head]):.1f} %",
                 task=task_name(shown.task, shown.direction),
                 accuracy=percent(float(shown.accuracy[head])),
@@ -175,7 +175,7 @@ def _else(view: View, tables: list[Table]) -> list[str]:
         of_head = offsets[head]
         best = int(np.argmax(of_head))
         says.append(
-            _("Its commonest step: {step}, {share} of its arrows.").format(
+            _("Most common offset: {step}, {share} of its arrows.").format(
                 step=baseline_label(f"{OFFSETS[best]:+d}"), share=percent(float(of_head[best]))
             )
         )

@@ -78,7 +78,7 @@ def _relations(view: View) -> None:
     _draw(figure, heads, _("Relations are rows, heads are columns. Grey cells don't beat the baseline."))
     said = _("Grey: no better than the baseline.") + " " + _("Relations from 30 arcs on.")
     st.caption(f"{plain(origin(record))} · {unit(view)} {said}")
-    st.markdown(plain(_busiest(tables, heads)))
+    st.markdown(plain(busiest(tables, heads)))
 
 
 def _nouns(view: View) -> None:
@@ -142,10 +142,12 @@ def _gain(table: Table) -> float:
     return float(table.held_out["gain"]) if table.held_out else -1.0
 
 
-def _busiest(tables: list[Table], heads: list[tuple[int, int]]) -> str:
-    """That one head serves several relations."""
+def busiest(tables: list[Table], heads: list[tuple[int, int]]) -> str:
+    """Which head beats the baseline on most relations, if one does so on several."""
     serves = {head: [t.task for t in tables if t.beats[head]] for head in heads}
     head = max(serves, key=lambda head: len(serves[head]))
+    if len(serves[head]) < 2:
+        return _("No head here beats the baseline on more than one of {total} relations.").format(total=len(tables))
     return _("One head serves several: {head} beats the baseline on {n} of {total} ({list}).").format(
         head=head_name(head), n=len(serves[head]), total=len(tables), list=", ".join(serves[head])
     )

@@ -148,10 +148,17 @@ def _one_link(view: View, maps: WordMaps, link: Link) -> str:
         )
     if len(maps.words) > 1:
         content = float(maps.content()[(*view.head, link.asking)])
-        said += " " + _("The head leaves {weight} of 1 on words here; the rest lies on special tokens.").format(
-            weight=f"{content:.2f}"
-        )
+        said += " " + on_words(content)
     return said
+
+
+def on_words(weight: float) -> str:
+    """How much of a row lies on words, and where the rest is, if two decimals show a rest."""
+    if f"{weight:.2f}" == "1.00":
+        return _("All of its weight here lies on words.")
+    return _("The head leaves {weight} of 1 on words here; the rest lies on special tokens.").format(
+        weight=f"{weight:.2f}"
+    )
 
 
 def _its_record(view: View, link: Link) -> str:

@@ -123,6 +123,9 @@ def _lesson(found: reshape.Regrouped, merged: bool, way: reshape.Way) -> None:
         if merged:
             _contiguous(n, n_heads * d_k, n_heads)
         return
+    if not found.misplaced:
+        st.markdown(plain(_("With one head or one token both orders are the same: no cell is misplaced.")))
+        return
     said = _(
         "The shape is right, but {n} of {all} cells stand among the columns of another head: view deals numbers out in "
         "the order of memory, head by head. So transpose has to bring the token to the front first."

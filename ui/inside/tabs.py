@@ -131,7 +131,7 @@ def _units(record: Record, chosen: int) -> None:
     )
     titled(title, figure, "box_curve")
     shape = f"(1, N, {record.d_model}) → (1, N, {len(found.bent)}) → (1, N, {record.d_model})"
-    said = _("Up, bend, down: {shape}. {share} % of the units are exactly 0 for this token.")
+    said = _("Expand, activate, project back: {shape}. {share} % of the units are exactly 0 for this token.")
     st.markdown(plain(said.format(shape=shape, share=round(100 * found.share_silent))))
 
 
@@ -173,34 +173,33 @@ def _one_or_many(record: Record, chosen: int) -> None:
     )
     with right:
         titled(_("Entropy of each query's row"), figure, "face_entropy")
+    most = float(np.log(max(1, record.allowed[chosen].sum())))
     if h == 1:
         said = _(
             "This layer has one head, so one row of weights must serve every purpose at once: for '{token}' it has "
             "{one} nats of entropy, where {most} would be equal weights. Here the mean of the heads and one head over "
             "all of d_model are this head itself."
         )
-        one, most = f"{found.one_entropy[chosen]:.2f}", f"{np.log(n):.2f}"
-        st.markdown(plain(said.format(token=record.labels[chosen], one=one, most=most)))
+        one = f"{found.one_entropy[chosen]:.2f}"
+        st.markdown(plain(said.format(token=record.labels[chosen], one=one, most=f"{most:.2f}")))
         return
     said = _(
         "{h} heads give this token {h} rows of weights; one head over all {d_model} columns gives it a single "
         "row, which must serve every purpose at once. For '{token}' the heads have {heads} nats of entropy on average, "
-        "their mean {mean}, the single head {one}; {most} would be equal weights. "
-        "The mean of several sharp rows is a blurred one: an average face."
+        "their mean {mean}, the single head {one}; {most} would be equal weights."
+    ).format(
+        h=h,
+        d_model=record.d_model,
+        token=record.labels[chosen],
+        heads=f"{found.heads_entropy[:, chosen].mean():.2f}",
+        mean=f"{found.average_entropy[chosen]:.2f}",
+        one=f"{found.one_entropy[chosen]:.2f}",
+        most=f"{most:.2f}",
     )
-    st.markdown(
-        plain(
-            said.format(
-                h=h,
-                d_model=record.d_model,
-                token=record.labels[chosen],
-                heads=f"{found.heads_entropy[:, chosen].mean():.2f}",
-                mean=f"{found.average_entropy[chosen]:.2f}",
-                one=f"{found.one_entropy[chosen]:.2f}",
-                most=f"{np.log(n):.2f}",
-            )
-        )
+    verdict = inside_words.mean_of_heads(
+        float(found.heads_entropy[:, chosen].mean()), float(found.average_entropy[chosen]), most
     )
+    st.markdown(plain(f"{said} {_(verdict)}"))
 
 
 def _side_by_side(record: Record, chosen: int) -> None:
@@ -237,8 +236,8 @@ def _side_by_side(record: Record, chosen: int) -> None:
     if last > 1:
         shared = same_number(record)
         said = _(
-            "Head {head} of layer 1 and head {head} of layer {last} share a number and nothing else: the cosine of "
-            "their W_q is {cosine}, and {share} % of an average row's weight lies elsewhere."
+            "A head's number means nothing across layers: between head {head} of layer 1 and head {head} of layer "
+            "{last} the cosine of W_q is {cosine}, and {share} % of an average row's weight lies elsewhere."
         )
         right.markdown(
             plain(

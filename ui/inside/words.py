@@ -95,3 +95,23 @@ BOX_SOURCES = {
     "ffn": "ffn",
     "ffn_sum": "ffn_sum",
 }
+
+EVEN = 0.95  # of the entropy of equal weights: from here on rows are called nearly even
+BLURRED = 0.1  # of the same: so much more entropy in the mean than in the heads is called blurring
+
+
+def mean_of_heads(heads: float, mean: float, most: float) -> str:
+    """What the mean of a token's rows does to them, as their entropies say.
+
+    Args:
+        heads: entropy of the heads' rows, on average.
+        mean: entropy of the mean of these rows; never less.
+        most: entropy of equal weights, in the same unit.
+    """
+    if most == 0:
+        return "This token sees at most one key, so there is nothing to compare."
+    if heads >= EVEN * most:
+        return "All these rows are nearly even, so the mean of the heads looks like each of them."
+    if mean - heads >= BLURRED * most:
+        return "The heads' rows are sharper than their mean: averaging blurs what each head picks out."
+    return "The heads pick out much the same keys, so their mean is about as sharp as they are."

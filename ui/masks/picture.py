@@ -122,13 +122,19 @@ def all_heads(first: AttentionTrace, second: AttentionTrace, layer: int, head: i
     figure = difference_grid(difference, first.tokens, layer=layer, limit=limit, selected=head, height=GRID_HEIGHT, t=_)
     title = _("change, {low} to {high}").format(low=f"−{limit:.2f}", high=f"+{limit:.2f}")
     right.plotly_chart(entitle(figure, title), key="difference_grid", config=CHART)
-    moved = weight_moved(difference)
+    said = _("Share of a row's weight that moves to other keys, mean over queries: ")
+    st.markdown(plain(said + most_and_least(weight_moved(difference), layer)))
+
+
+def most_and_least(moved: np.ndarray, layer: int) -> str:
+    """Which of the heads moves most and which least, as far as whole per cent tell them apart; `moved` is (h,)."""
     most, least = int(moved.argmax()), int(moved.argmin())
-    said = _("Share of a row's weight that moves to other keys, mean over queries: ") + _(
-        "most in head {most} ({high:.0%}), least in {least} ({low:.0%})."
+    high, low = f"{moved[most]:.0%}", f"{moved[least]:.0%}"
+    if high == low:
+        return _("{share} in every head of the layer.").format(share=high)
+    return _("most in head {most} ({high}), least in {least} ({low}).").format(
+        most=f"{layer + 1}-{most + 1}", least=f"{layer + 1}-{least + 1}", high=high, low=low
     )
-    names = {"most": f"{layer + 1}-{most + 1}", "least": f"{layer + 1}-{least + 1}"}
-    st.markdown(plain(said.format(**names, high=moved[most], low=moved[least])))
 
 
 def split(first: AttentionTrace, second: AttentionTrace, layer: int, head: int) -> None:

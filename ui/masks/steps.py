@@ -44,7 +44,7 @@ def steps(trace: AttentionTrace, layer: int, head: int) -> None:
     sums = wrong.sum(axis=-1)
     figure = row_sums(sums, labels, title=_("wrong: row sums"), query=query, height=WRONG, t=_)
     sum_place.plotly_chart(figure, key="sums", config=CHART)
-    st.markdown(plain(_verdict(right, sums, allowed, labels, query)))
+    st.markdown(plain(verdict(right, sums, allowed, labels, query)))
 
 
 def _matrices(
@@ -88,19 +88,20 @@ def in_numbers(
     )
 
 
-def _verdict(
+def verdict(
     right: npt.NDArray[np.float64],
     sums: npt.NDArray[np.float64],
     allowed: npt.NDArray[np.bool_],
     labels: tuple[str, ...],
     query: int,
 ) -> str:
+    """How far the wrong order is from the right one: `right` (N, N) and the row sums of the wrong one, (N,)."""
     seeing = allowed.any(axis=-1)
     n_short = int((sums < 1 - 1e-6).sum())
     if n_short == 0:
-        return _(
-            "This mask hides nothing from this head, so both orders give the same rows. Compare with another mask."
-        )
+        if allowed.all():
+            return _("This mask hides nothing, so both orders give the same rows. Compare with another mask.")
+        return _("The hidden keys would have had no weight here, so both orders give the same rows.")
     right_sum = float(right.sum(axis=-1)[seeing].min()) if seeing.any() else 0.0
     return _(
         "Right: rows sum to {right:.2f}. Wrong: {n} of {total} rows sum to less, the lowest to {low:.2f}, "
