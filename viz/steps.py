@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 import plotly.graph_objects as go
 
+from viz.style import DIFFERENCE_SCALE
 from viz.theme import COLORSCALE, MASKED_FILL, TEXT, Translate, hover, layout, tick_text, untranslated
 from viz.token_strip import HEAD_COLOURS
 
-SIGNED = "PuOr"  # purple for positive, orange for negative: told apart by colour-blind readers (ColorBrewer)
 MOST_CELLS = 60_000  # of one figure; the rest is cut off, visibly
 MOST_NUMBERS = 150  # cells with their number written in them
 MOST_NAMED = 16  # row names that stand legibly beside a tile
@@ -277,7 +277,7 @@ def _heatmap(z: Floats, x: Floats, y: Floats, scale: Scale, written: bool, t: Tr
         y=y.astype(np.float32),
         zmin=0 if scale == "weights" else -most,
         zmax=most,
-        colorscale=COLORSCALE if scale == "weights" else SIGNED,
+        colorscale=COLORSCALE if scale == "weights" else DIFFERENCE_SCALE,
         hoverongaps=False,
         texttemplate="%{z:.2f}" if written else None,
         textfont={"size": 14},

@@ -90,8 +90,8 @@ def _values(record: Record, stage: Stage, matrices: tuple[Matrix, ...]) -> None:
 FEW, MANY = 3, 16  # tiles: beyond these, long names would meet
 MAPS = ("scores", "scale", "mask", "softmax")
 LEGENDS = {
-    "signed": "One row a token. Purple is above 0, orange below; point at a cell for its exact value.",
-    "maps": "Row: query. Column: key. Purple is above 0, orange below; point at a cell for its exact value.",
+    "signed": "One row a token. Orange is above 0, purple below; point at a cell for its exact value.",
+    "maps": "Row: query. Column: key. Orange is above 0, purple below; point at a cell for its exact value.",
     "weights": "Row: query. Column: key. Point at a cell for its exact weight.",
 }
 

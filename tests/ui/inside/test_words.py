@@ -1,4 +1,4 @@
-"""What is said about the mean of heads follows from the numbers beside it: each sentence at the bound where it begins."""
+"""What is said about the mean of heads follows from its numbers: each sentence at the bound where it begins."""
 
 import pytest
 
