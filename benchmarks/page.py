@@ -33,7 +33,7 @@ from model import load
 from model.catalogue import DEFAULT_MODEL, resolve
 from viz.heatmaps import head_heatmap, layer_grid
 from viz.overview import overview_maps, overview_view
-from viz.token_strip import strip_maps, strip_view
+from viz.token_strip import LayerMaps, StripChoice, StripLook, strip_maps, strip_view
 
 CHROMIUM = os.environ.get("HEADWORK_CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
 BUDGETS = {"head": 300, "layer": 300, "sentence": 700, "model": 3000}  # milliseconds, medians
@@ -231,9 +231,10 @@ def sizes() -> list[list[str]]:
     attention = attention / attention.sum(axis=-1, keepdims=True)
     allowed, labels = trace.allowed[:64, :64], list(trace.tokens[:64])
     small = overview_maps(attention, allowed)
-    view = overview_view(maps=small["id"], step=small["step"], n_layers=12, n_heads=12, selected=(3, 1))
-    strip = strip_maps(attention[3], allowed)
-    strip_words = strip_view(labels, maps=strip["id"], layer=3, heads=[1], tile=0)
+    view = overview_view(small, selected=(3, 1))
+    shown = LayerMaps(attention[3], allowed, labels, 3)
+    strip = strip_maps(shown)
+    strip_words = strip_view(shown, StripChoice([1]), StripLook(tile=0), maps=strip["id"])
     ours = {
         "one head, large (Plotly)": size_of_figure(head_heatmap(attention[3, 1], allowed, labels)),
         "layer grid, 12 heads (Plotly)": size_of_figure(layer_grid(attention[3], allowed, labels, layer=3)),

@@ -27,11 +27,11 @@ Codes = npt.NDArray[np.uint8] | npt.NDArray[np.uint16]
 
 
 def encode(weights: Floats, allowed: npt.NDArray[np.bool_], *, bits: Literal[8, 16], maximum: float = 1.0) -> Codes:
-    """(…, N, N) weights as codes. What isn't allowed, or isn't a number, gets the code of a masked cell.
+    """(…, N_q, N_k) weights as codes. What isn't allowed, or isn't a number, gets the code of a masked cell.
 
     Args:
-        weights: (…, N, N), query × key.
-        allowed: (N, N) or of the shape of weights; True = the query may attend to the key.
+        weights: (…, N_q, N_k), query × key.
+        allowed: (N_q, N_k) or of the shape of weights; True = the query may attend to the key.
         bits: 8 keeps a weight to 0.002 of the maximum, 16 to 0.00001.
         maximum: what the last colour stands for; larger weights are shown as the maximum.
     """
@@ -46,15 +46,15 @@ def encode(weights: Floats, allowed: npt.NDArray[np.bool_], *, bits: Literal[8, 
 
 
 def coarsen(codes: Codes, step: int) -> Codes:
-    """(h, N, N) codes → (h, cells, cells): the largest of each step × step block, masked only where all of it is."""
+    """(h, N_q, N_k) codes → (h, rows, columns): the largest of each block of step × step, masked where all of it is."""
     if step == 1:
         return codes
-    n_heads, n_tokens, _ = codes.shape
-    n_cells = math.ceil(n_tokens / step)
-    raised = np.zeros((n_heads, n_cells * step, n_cells * step), dtype=codes.dtype)
+    n_heads, *lengths = codes.shape
+    rows, columns = (math.ceil(length / step) for length in lengths)
+    raised = np.zeros((n_heads, rows * step, columns * step), dtype=codes.dtype)
     # One up, and the code of a masked cell, the largest of its type, falls to 0, below every weight.
-    raised[:, :n_tokens, :n_tokens] = codes + codes.dtype.type(1)
-    blocks = raised.reshape(n_heads, n_cells, step, n_cells, step).max(axis=4).max(axis=2)  # (h, cells, cells)
+    raised[:, : lengths[0], : lengths[1]] = codes + codes.dtype.type(1)
+    blocks = raised.reshape(n_heads, rows, step, columns, step).max(axis=4).max(axis=2)  # (h, rows, columns)
     lowered: Codes = blocks - codes.dtype.type(1)
     return lowered
 

@@ -4,14 +4,15 @@ Two messages, as for the token strip: the maps, sent once a sentence, and the sm
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from viz.encoding import Curve, coarsen, colours, curve, encode, message
+from viz.encoding import coarsen, colours, curve, encode, message
+from viz.style import PLAIN, Style
 from viz.theme import ACCENT, COLORSCALE, Translate, untranslated
 
 MAX_CELLS = 64  # of a thumbnail, along one side
@@ -45,72 +46,65 @@ def overview_maps(
     maximum: float = 1.0,
     max_bytes: int = MAX_BYTES,
 ) -> dict[str, Any]:
-    """Every head's map, in one byte a cell, small enough to send.
+    """The message with every head's map, in one byte a cell, small enough to send.
 
     Above 64 tokens, or when there are so many heads that more than `max_bytes` would have to travel, a cell of a
     thumbnail is the largest weight of a block of `step` × `step` weights; `step` stands in the message for the page to
     say it.
 
     Args:
-        attention: (L, h, N, N), layer × head × query × key.
-        allowed: (N, N); True = the query may attend to the key.
+        attention: (L, h, N_q, N_k), layer × head × query × key.
+        allowed: (N_q, N_k); True = the query may attend to the key.
         maximum: what the last colour stands for.
         max_bytes: most bytes of the maps as text.
     """
-    n_tokens = attention.shape[-1]
-    if attention.shape[2:] != allowed.shape or allowed.shape != (n_tokens, n_tokens):
-        raise ValueError(f"Maps are (L, h, N, N) and the mask (N, N); got {attention.shape} and {allowed.shape}.")
-    step = math.ceil(n_tokens / MAX_CELLS)
+    if attention.shape[2:] != allowed.shape:
+        raise ValueError(
+            f"Maps are (L, h, N_q, N_k) and the mask (N_q, N_k); got {attention.shape} and {allowed.shape}."
+        )
+    longest = max(allowed.shape)
+    step = math.ceil(longest / MAX_CELLS)
     while True:
         # Layer by layer: at 512 tokens a copy of all maps would take as much again as the maps.
         layers = [coarsen(encode(maps, allowed, bits=8, maximum=maximum), step) for maps in attention]
-        sent = message(np.stack(layers).astype(np.uint8), maximum=maximum, step=step, n_tokens=n_tokens)
-        if len(sent["bytes"]) <= max_bytes or step >= n_tokens:
+        sent = message(np.stack(layers).astype(np.uint8), maximum=maximum, step=step)
+        if len(sent["bytes"]) <= max_bytes or step >= longest:
             return sent
         step += 1
 
 
 def overview_view(
+    maps: Mapping[str, Any],
     *,
-    maps: str,
-    step: int,
-    n_layers: int,
-    n_heads: int,
     selected: tuple[int, int] | None,
     metric: Metric | None = None,
-    scale: Curve = "linear",
-    colorscale: str = COLORSCALE,
-    text_scale: float = 1.0,
+    style: Style = PLAIN,
     t: Translate = untranslated,
 ) -> dict[str, Any]:
-    """What is chosen and how heads are coloured.
+    """The message with what is chosen and how heads are coloured.
 
     Args:
-        maps: the id of the maps (`overview_maps(…)["id"]`).
-        step: of the same maps; above 1 the legend says that cells are blocks.
-        n_layers: L.
-        n_heads: h.
+        maps: what `overview_maps` made.
         selected: layer and head to outline, from 0.
         metric: colours each head by a number; None = by its map.
-        scale: how colours grow with weights.
-        colorscale: a Plotly scale, for maps.
-        text_scale: 1 = normal text, 1.4 = for the back row.
+        style: colours of maps, and the size of text.
         t: translates the overview's own words.
     """
+    n_layers, n_heads = maps["shape"][:2]
     if metric is not None and metric.values.shape != (n_layers, n_heads):
         raise ValueError(f"A metric needs a number for {n_layers} × {n_heads} heads; got {metric.values.shape}.")
     return {
         "part": "view",
-        "maps": maps,
+        "maps": maps["id"],
         "n_layers": n_layers,
         "n_heads": n_heads,
         "selected": None if selected is None else [int(index) for index in selected],
         "metric": None if metric is None else _metric(metric),
         "accent": ACCENT,
-        "colours": colours(colorscale),
-        "curve": curve(scale),
-        "text_scale": text_scale,
-        "text": _words(t, step),
+        "colours": colours(style.colorscale),
+        "curve": curve(style.curve),
+        "text_scale": style.text_scale,
+        "text": _words(t, maps["step"]),
     }
 
 

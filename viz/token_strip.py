@@ -6,12 +6,14 @@ words on screen). The strip computes nothing that isn't in the maps, save the me
 
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from viz.encoding import Curve, colours, curve, digest, encode, message
+from viz.encoding import colours, curve, digest, encode, message
+from viz.style import PLAIN, Style
 from viz.theme import ACCENT, Translate, untranslated
 
 Direction = Literal["looks_at", "looked_at_by"]
@@ -36,90 +38,116 @@ HEAD_COLOURS = (
 )
 
 
-def strip_maps(
-    attention: npt.NDArray[np.floating], allowed: npt.NDArray[np.bool_], *, maximum: float = 1.0
-) -> dict[str, Any]:
-    """The maps of one layer.
+@dataclass(frozen=True)
+class LayerMaps:
+    """What a strip shows: the maps of one layer between the tokens, or words, of a sentence.
 
-    Args:
-        attention: (h, N, N), head × query × key: weights of pieces or of words.
+    Attributes:
+        attention: (h, N, N), head × query × key.
         allowed: (N, N); True = the query may attend to the key.
-        maximum: what the last colour stands for.
+        labels: the N tokens as text; the browser sets them as text, never as markup.
+        layer: the layer's index from 0.
+        is_special: (N,) drawn as special; nothing = none.
+        is_padding: (N,) drawn greyed; nothing = none.
     """
-    n_tokens = attention.shape[-1]
-    if attention.ndim != 3 or attention.shape[1:] != allowed.shape or allowed.shape != (n_tokens, n_tokens):
-        raise ValueError(
-            f"A layer's maps are (h, N, N) and its mask (N, N); got {attention.shape} and {allowed.shape}."
-        )
-    bits: Literal[8, 16] = 16 if n_tokens <= MAX_EXACT else 8
-    return message(encode(attention, allowed, bits=bits, maximum=maximum), maximum=maximum)
+
+    attention: npt.NDArray[np.floating]
+    allowed: npt.NDArray[np.bool_]
+    labels: Sequence[str]
+    layer: int
+    is_special: Sequence[bool] = ()
+    is_padding: Sequence[bool] = ()
+
+    def __post_init__(self) -> None:
+        n = len(self.labels)
+        if self.attention.shape[1:] != (n, n) or self.allowed.shape != (n, n):
+            raise ValueError(
+                f"{n} labels need maps (h, N, N) and a mask (N, N) with N = {n}; "
+                f"got {self.attention.shape} and {self.allowed.shape}."
+            )
+        if any(len(flags) not in (0, n) for flags in (self.is_special, self.is_padding)):
+            raise ValueError(f"{n} labels need as many flags for special tokens and padding.")
+
+
+@dataclass(frozen=True)
+class StripChoice:
+    """What is chosen in a strip.
+
+    Attributes:
+        heads: indices from 0 of the heads shown; none = the layer's mean.
+        pinned: index of the token that is shown while none is pointed at.
+        beside: tokens whose heaviest edges are shown together with those of `pinned`, to be compared.
+        direction: what the pointed token looks at, or what looks at it.
+    """
+
+    heads: Sequence[int] = ()
+    pinned: int | None = None
+    beside: Sequence[int] = ()
+    direction: Direction = "looks_at"
+
+
+@dataclass(frozen=True)
+class StripLook:
+    """How a strip looks.
+
+    Attributes:
+        style: colours, what the last one stands for, and the size of text.
+        tile: least width in pixels of the small map of each head; 0 = numbers only.
+        height: largest height in pixels of the tokens; more lines scroll.
+        sentence: False = the layer's maps alone. They follow what is pointed at in the page's strip of the same maps,
+            take the maps from it, and mark in its sentence what is pointed at in them.
+    """
+
+    style: Style = PLAIN
+    tile: int = 64
+    height: int = 300
+    sentence: bool = True
+
+
+def strip_maps(shown: LayerMaps, *, maximum: float = 1.0) -> dict[str, Any]:
+    """The message with the maps of one layer; `maximum` is what the last colour stands for."""
+    bits: Literal[8, 16] = 16 if len(shown.labels) <= MAX_EXACT else 8
+    return message(encode(shown.attention, shown.allowed, bits=bits, maximum=maximum), maximum=maximum)
 
 
 def strip_view(
-    labels: Sequence[str],
-    *,
-    maps: str,
-    layer: int,
-    heads: Sequence[int],
-    is_special: Sequence[bool] = (),
-    is_padding: Sequence[bool] = (),
-    pinned: int | None = None,
-    beside: Sequence[int] = (),
-    direction: Direction = "looks_at",
-    scale: Curve = "linear",
-    tile: int = 64,
-    height: int = 300,
-    sentence: bool = True,
-    text_scale: float = 1.0,
-    t: Translate = untranslated,
+    shown: LayerMaps, chosen: StripChoice, look: StripLook, *, maps: str, t: Translate = untranslated
 ) -> dict[str, Any]:
-    """Tokens, choices and words of the strip.
+    """The message with tokens, choices and words of the strip.
 
     Args:
-        labels: the N tokens (or words) as text; the browser sets them as text, never as markup.
+        shown: its maps don't travel in this message.
+        chosen: what the page (a link, a selector) wants; a later choice in the strip counts until the page wants
+            something else.
+        look: colours and sizes.
         maps: the id of the maps shown (`strip_maps(…)["id"]`).
-        layer: the layer's index from 0, for the heads' names.
-        heads: indices from 0 of the heads shown at first; none = the layer's mean.
-        is_special: (N,) drawn as special; nothing = none.
-        is_padding: (N,) drawn greyed; nothing = none.
-        pinned: index of the token that is shown while none is pointed at.
-        beside: tokens whose heaviest arcs are shown together with those of `pinned`, to be compared.
-        direction: what the pointed token looks at, or what looks at it.
-        scale: how colours grow with weights.
-        tile: least width in pixels of the small map of each head; 0 = numbers only.
-        height: largest height in pixels of the tokens; more lines scroll.
-        sentence: False = the layer's maps alone, which follow the strip of the same maps on the page.
-        text_scale: 1 = normal text, 1.4 = for the back row.
         t: translates the strip's own words.
     """
-    special = [int(flag) for flag in is_special] or [0] * len(labels)
-    padding = [int(flag) for flag in is_padding] or [0] * len(labels)
-    if len(special) != len(labels) or len(padding) != len(labels):
-        raise ValueError(f"{len(labels)} labels need as many flags for special tokens and padding.")
+    labels, style = list(shown.labels), look.style
     return {
         "part": "view",
         "maps": maps,
         "tokens": {
-            "labels": list(labels),
-            "special": special,
-            "padding": padding,
-            "id": digest(list(labels)),
+            "labels": labels,
+            "special": [int(flag) for flag in shown.is_special] or [0] * len(labels),
+            "padding": [int(flag) for flag in shown.is_padding] or [0] * len(labels),
+            "id": digest(labels),
             "dir": reading_direction(labels),
         },
-        "layer": layer,
-        "heads": [int(head) for head in heads],
-        "pinned": pinned if pinned is not None and 0 <= pinned < len(labels) else None,
-        "beside": [int(index) for index in beside],
-        "direction": direction,
+        "layer": shown.layer,
+        "heads": [int(head) for head in chosen.heads],
+        "pinned": chosen.pinned if chosen.pinned in range(len(labels)) else None,
+        "beside": [int(index) for index in chosen.beside],
+        "direction": chosen.direction,
         "palette": list(HEAD_COLOURS),
         "accent": ACCENT,
-        "colours": colours(),
-        "curve": curve(scale),
-        "tile": tile,
-        "height": height,
-        "sentence": sentence,
-        "text_scale": text_scale,
-        "text": _words(t, sentence),
+        "colours": colours(style.colorscale),
+        "curve": curve(style.curve),
+        "tile": look.tile,
+        "height": look.height,
+        "sentence": look.sentence,
+        "text_scale": style.text_scale,
+        "text": _words(t, look.sentence),
     }
 
 

@@ -110,7 +110,7 @@ def test_one_click_gives_a_pronoun_its_row(page: Page, server: str):
 
 def test_the_page_to_take_away_shows_chinese_in_its_own_maps(browser, page: Page, server: str, tmp_path: Path):
     ready(page, address(server))
-    open_tab(page, "Take it with you")
+    open_tab(page, "Export")
     _name, content = download(page, "Page that works offline (HTML)")
     saved = tmp_path / "page.html"
     saved.write_bytes(content)

@@ -66,8 +66,8 @@ def test_from_opening_the_app_to_the_svg_in_hand(page: Page, server: str):
     expect(page.get_by_role("combobox", name="Mask of B")).to_be_visible()
     expect(page.locator(".st-key-compare_difference .heatmaplayer .hm").first).to_be_attached()
     expect(page.get_by_text("Total variation distance of each row")).to_be_visible()
-    # The picture, to take away.
-    open_tab(page, "Take it with you")
+    # The picture, exported.
+    open_tab(page, "Export")
     name, content = download(page, "SVG")
     assert name == "headwork-4-2.svg"
     root = ET.fromstring(content)

@@ -11,7 +11,7 @@ import pytest
 from model import load
 from viz.encoding import coarsen, colours, curve, encode
 from viz.overview import MAX_BYTES, MAX_CELLS, Metric, head_name, overview_maps, overview_view, parse_head
-from viz.token_strip import MAX_EXACT, reading_direction, strip_maps, strip_view
+from viz.token_strip import MAX_EXACT, LayerMaps, StripChoice, StripLook, reading_direction, strip_maps, strip_view
 
 SENTENCE = "The teacher praised the students because they worked hard, "
 
@@ -35,11 +35,21 @@ def traced(model, n_tokens, mask="bidirectional"):
     return model.trace(SENTENCE * (n_tokens // 10 + 1), mask)
 
 
+def message_of(n_layers, n_heads):
+    return overview_maps(np.ones((n_layers, n_heads, 1, 1)), np.ones((1, 1), bool))
+
+
+def viewed(labels, chosen, *, is_special=(), **words):
+    n = len(labels)
+    maps = LayerMaps(np.zeros((1, n, n)), np.ones((n, n), bool), labels, 0, is_special)
+    return strip_view(maps, chosen, StripLook(), maps="x", **words)
+
+
 @pytest.mark.parametrize("mask", ["bidirectional", "causal", "padding:16", "window:1"])
 def test_a_layer_arrives_so_exactly_that_two_decimals_are_the_same(minilm, mask):
     trace = minilm.trace("The cat sat, because it was tired.", mask)
     for attention in trace.attention:
-        arrived = unpacked(strip_maps(attention, trace.allowed))
+        arrived = unpacked(strip_maps(LayerMaps(attention, trace.allowed, trace.tokens, 0)))
         assert np.array_equal(np.isnan(arrived), np.broadcast_to(~trace.allowed, arrived.shape))
         np.testing.assert_allclose(
             arrived[:, trace.allowed], attention[:, trace.allowed], atol=0.5 / 65534 + 1e-7, rtol=0
@@ -69,7 +79,8 @@ def test_a_coarse_cell_is_the_largest_weight_of_its_block_and_masked_only_if_all
 
 def test_equal_maps_have_equal_ids_and_others_do_not(minilm):
     trace = minilm.trace("The cat sat.")
-    first, again, other = (strip_maps(trace.attention[i], trace.allowed)["id"] for i in (0, 0, 1))
+    layers = [LayerMaps(maps, trace.allowed, trace.tokens, 0) for maps in trace.attention]
+    first, again, other = (strip_maps(layers[i])["id"] for i in (0, 0, 1))
     assert first == again != other
 
 
@@ -119,17 +130,24 @@ def test_512_tokens_are_coarse_and_say_so(minilm):
     assert sent["step"] == 512 // MAX_CELLS and sent["shape"] == [6, 12, 64, 64] and len(sent["bytes"]) <= MAX_BYTES
     blocks = trace.attention.reshape(6, 12, 64, 8, 64, 8).max(axis=(3, 5))
     assert np.abs(unpacked(sent) - blocks).max() <= 1 / 255
-    view = overview_view(maps=sent["id"], step=sent["step"], n_layers=6, n_heads=12, selected=(3, 1))
+    view = overview_view(sent, selected=(3, 1))
     assert view["text"]["coarse"] == "each cell: the largest of 8 × 8 weights"
 
 
 def test_a_metric_brings_its_range_and_a_head_without_a_number_has_none():
     metric = Metric("distance", np.array([[1.5, np.nan]]), 0.0, 8.0, decimals=1)
-    sent = overview_view(maps="x", step=1, n_layers=1, n_heads=2, selected=None, metric=metric)["metric"]
+    sent = overview_view(message_of(1, 2), selected=None, metric=metric)["metric"]
     assert sent["values"] == [[1.5, None]] and (sent["low"], sent["high"]) == (0.0, 8.0)
     json.dumps(sent, allow_nan=False)
     with pytest.raises(ValueError, match="2 × 2 heads"):
-        overview_view(maps="x", step=1, n_layers=2, n_heads=2, selected=None, metric=metric)
+        overview_view(message_of(2, 2), selected=None, metric=metric)
+
+
+def test_maps_with_other_keys_than_queries_keep_rows_and_columns():
+    weights = np.random.default_rng(0).random((1, 2, 3, 130), dtype=np.float32)  # cross-attention: 3 rows, 130 columns
+    sent = overview_maps(weights, np.ones((3, 130), bool))
+    assert sent["step"] == 3 and sent["shape"] == [1, 2, 1, 44]
+    assert np.abs(unpacked(sent)[0, 0, 0, 43] - weights[0, 0, :, 129:].max()) <= 1 / 255
 
 
 @pytest.mark.parametrize("name", ["4-2", "1-1", "6-12"])
@@ -147,7 +165,7 @@ def test_what_names_no_head_is_none(name):
 
 def test_tokens_travel_as_they_are():
     labels = ["[CLS]", "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "{list}", "😀", "the", "the", "של"]
-    view = json.loads(json.dumps(strip_view(labels, maps="x", layer=0, heads=[0], is_special=[True] + [False] * 7)))
+    view = json.loads(json.dumps(viewed(labels, StripChoice([0]), is_special=[True] + [False] * 7)))
     assert view["tokens"]["labels"] == labels
     assert view["tokens"]["special"] == [1, 0, 0, 0, 0, 0, 0, 0] and view["tokens"]["padding"] == [0] * 8
 
@@ -161,18 +179,18 @@ def test_a_sentence_runs_the_way_most_of_its_letters_do(labels, way):
 
 
 def test_a_pin_that_is_no_token_is_dropped():
-    pinned = [strip_view(["a", "b"], maps="x", layer=0, heads=[], pinned=pin)["pinned"] for pin in (0, 1, 2, -1, None)]
+    pinned = [viewed("ab", StripChoice(pinned=pin))["pinned"] for pin in (0, 1, 2, -1, None)]
     assert pinned == [0, 1, None, None, None]
 
 
 def test_tokens_beside_the_pinned_one_travel_with_it():
-    assert strip_view(["a", "b", "c"], maps="x", layer=0, heads=[], pinned=0, beside=(2,))["beside"] == [2]
-    assert strip_view(["a"], maps="x", layer=0, heads=[])["beside"] == []
+    assert viewed("abc", StripChoice(pinned=0, beside=(2,)))["beside"] == [2]
+    assert viewed("a", StripChoice())["beside"] == []
 
 
 def test_long_sentences_travel_in_one_byte_a_weight(minilm):
     trace = traced(minilm, 511)
-    sent = strip_maps(trace.attention[3], trace.allowed)
+    sent = strip_maps(LayerMaps(trace.attention[3], trace.allowed, trace.tokens, 3))
     assert trace.n_tokens > MAX_EXACT and sent["bits"] == 8 and len(sent["bytes"]) < 1_000_000
     assert np.abs(unpacked(sent) - trace.attention[3]).max() <= 1 / 255
 
@@ -180,10 +198,10 @@ def test_long_sentences_travel_in_one_byte_a_weight(minilm):
 @pytest.mark.parametrize("shape", [(2, 3), (2, 3, 4), (2, 4, 4)])
 def test_maps_that_do_not_fit_the_mask_are_refused(shape):
     with pytest.raises(ValueError, match="N, N"):
-        strip_maps(np.zeros(shape), np.ones((3, 3), bool))
+        LayerMaps(np.zeros(shape), np.ones((3, 3), bool), "abc", 0)
 
 
 def test_every_word_of_the_components_goes_through_the_translation(minilm):
-    strip = strip_view(["a"], maps="x", layer=0, heads=[], t=str.upper)["text"]
-    overview = overview_view(maps="x", step=1, n_layers=1, n_heads=1, selected=None, t=str.upper)["text"]
+    strip = viewed("a", StripChoice(), t=str.upper)["text"]
+    overview = overview_view(message_of(1, 1), selected=None, t=str.upper)["text"]
     assert all(text == text.upper() for text in [*strip.values(), *overview.values()])

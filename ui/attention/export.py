@@ -1,4 +1,4 @@
-"""Files and a link to take away: each file says model, weights, mask, text and app version."""
+"""Files and a link to export: each file says model, weights, mask, text and app version."""
 
 from collections.abc import Callable
 from urllib.parse import urlencode
@@ -19,7 +19,7 @@ from viz.export.layout import MapLayout, map_layout
 from viz.style import Style
 
 
-def take_tab(trace: AttentionTrace, reading: Reading, view: View, style: Style) -> None:
+def export_tab(trace: AttentionTrace, reading: Reading, view: View, style: Style) -> None:
     """The link, and a button for each kind of file. Files are made when they are asked for."""
     st.markdown(f"**{_('The link to this view')}**")
     st.code(_link(), language=None, wrap_lines=True)

@@ -8,7 +8,7 @@ from model import AttentionTrace, HeadworkError
 from ui.attention import maps
 from ui.attention import view as explorer_view
 from ui.attention.compare import compare_tab
-from ui.attention.export import take_tab
+from ui.attention.export import export_tab
 from ui.attention.layer_heads import heads_tab
 from ui.attention.numbers import numbers_tab
 from ui.attention.strip import strip
@@ -48,7 +48,7 @@ TABS = {
     "heads": "This layer's heads",
     "numbers": "Numbers",
     "compare": "Compare A | B",
-    "take": "Take it with you",
+    "take": "Export",
 }
 
 
@@ -122,10 +122,7 @@ def _overview(trace: AttentionTrace, reading: Reading, view: View, style: Style)
         key="overview",
         source=maps.source(trace, view),
         metric=None if colour == BY_MAP else maps.metric(trace, view.level, colour),
-        scale=style.curve,
-        colorscale=style.colorscale,
-        maximum=style.maximum,
-        text_scale=style.text_scale,
+        style=style,
         on_pick=explorer_view.go_to,
     )
 
@@ -191,6 +188,6 @@ def _tabs(trace: AttentionTrace, reading: Reading, view: View, style: Style) -> 
             elif opened == "compare":
                 compare_tab(trace, reading, view, style)
             else:
-                take_tab(trace, reading, view, style)
+                export_tab(trace, reading, view, style)
         except HeadworkError as error:
             st.error(explain(error), icon="✋")

@@ -1,4 +1,4 @@
-"""The sentence as the instrument, on the Attention page: the link says what is shown, and hears what is pinned."""
+"""The sentence as the instrument, on the Attention page: shows what the link says, and keeps in it what is pinned."""
 
 from analysis import Reading
 from model import AttentionTrace
@@ -7,6 +7,7 @@ from ui.attention import view as explorer_view
 from ui.attention.view import View
 from ui.frame import components, examples
 from viz.style import Style
+from viz.token_strip import LayerMaps, StripChoice, StripLook
 
 
 def strip(
@@ -27,24 +28,23 @@ def strip(
     look, others = examples.look(trace.text), examples.beside(trace.text)
     pinned, looked = explorer_view.pinned(labels, look), explorer_view.token_of(labels, look)
     components.token_strip(
-        of.attention[view.layer],
-        of.allowed,
-        of.labels,
-        layer=view.layer,
-        heads=explorer_view.shown_heads(view, of.n_heads),
+        LayerMaps(
+            of.attention[view.layer],
+            of.allowed,
+            labels,
+            view.layer,
+            is_special=list(of.is_special),
+            is_padding=list(of.units.of_kind("padding")),
+        ),
+        StripChoice(
+            heads=explorer_view.shown_heads(view, of.n_heads),
+            pinned=pinned,
+            beside=explorer_view.tokens_of(labels, others) if pinned is not None and pinned == looked else (),
+            direction=explorer_view.direction(),
+        ),
+        StripLook(style, tile=tile, height=height, sentence=not tile),
         key=key,
         source=maps.source(trace, view),
-        is_special=list(of.is_special),
-        is_padding=list(of.units.of_kind("padding")),
-        pinned=pinned,
-        beside=explorer_view.tokens_of(labels, others) if pinned is not None and pinned == looked else (),
-        direction=explorer_view.direction(),
-        scale=style.curve,
-        maximum=style.maximum,
-        tile=tile,
-        height=height,
-        sentence=not tile,
-        text_scale=style.text_scale,
         on_pinned=lambda index: explorer_view.pin(labels, index),
         on_heads=lambda heads: explorer_view.choose_heads(view, heads),
         on_direction=explorer_view.turn,

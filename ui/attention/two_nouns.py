@@ -38,13 +38,13 @@ def lesson(trace: AttentionTrace, view: View) -> None:
             agreement_figure(answers, heads, selected=chosen, text_scale=view.text_scale, t=_),
             key="agreement",
             config=remarks.CHART,
-            alt=" ".join(_said(answers, head) for head in heads),
+            alt=" ".join(_answer_sentence(answers, head) for head in heads),
         )
         legend = _("Raw weights between pieces. ●: more for the noun of the pronoun's gender; ✕: more for the other.")
         left.caption(plain(legend))
         with right:
             for head in heads:
-                st.markdown(("◆ " if head == chosen else "") + plain(_said(answers, head)))
+                st.markdown(("◆ " if head == chosen else "") + plain(_answer_sentence(answers, head)))
             st.markdown(f":primary[**▲**] {plain(_caution(answers))}")
             with st.container(horizontal=True, gap="small", key="lesson-ways"):
                 st.button(_("Swap the two nouns"), key="swap", on_click=_swap, args=(example,))
@@ -74,7 +74,7 @@ def _way(head: Head) -> None:
     st.button(_("Look at {head}").format(head=name), key=f"lesson_{name}", on_click=explorer_view.go_to, args=head)
 
 
-def _said(answers: Answers, head: Head) -> str:
+def _answer_sentence(answers: Answers, head: Head) -> str:
     """What the answers of a head are, in a sentence."""
     values = {"head": f"{head[0] + 1}-{head[1] + 1}", "n": answers.n_asked, "k": int(answers.n_right()[head])}
     verdict = answers.verdict(head)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas  # noqa: F401  # before any page: plotly stumbles over one that another visitor is still importing
 import streamlit as st
 
-from ui.frame import controls, faults, languages
+from ui.frame import components, controls, faults, languages
 from ui.frame.languages import _
 from ui.learn import runs
 
@@ -17,6 +17,7 @@ SIDEBAR_WIDTH = 280  # pixels: leaves 1000 of 1280 to the picture
 # padding of a title.
 STYLE = """<style>
 .stHeading h1 { padding: 0 0 0.35rem; }
+.st-key-library { display: none; }
 .stMainBlockContainer { padding-left: clamp(1rem, 2.5vw, 2.5rem); padding-right: clamp(1rem, 2.5vw, 2.5rem); }
 </style>"""
 
@@ -40,6 +41,7 @@ def run_app() -> None:
     _leave_the_pages_folder()
     st.set_page_config(page_title="Headwork", page_icon="🔎", layout="wide", initial_sidebar_state=SIDEBAR_WIDTH)
     st.html(STYLE)
+    components.library()
     with st.sidebar:
         controls_place, language_place = st.container(), st.container()
     with language_place:

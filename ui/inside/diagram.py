@@ -1,30 +1,15 @@
 """The diagram of a block: a browser component whose boxes open their tensors, and which box is open."""
 
-from pathlib import Path
-
 import streamlit as st
 
-import viz
 from analysis.blocks.block_steps import Box, BoxKey, boxes, skips
 from analysis.blocks.steps import Record
-from ui.frame import links
+from ui.frame import components, links
 from ui.frame.languages import _
 
-FILES = Path(viz.__file__).parent / "components"
 OPEN = "inside_box"  # session state: the box that is open
 FIRST: BoxKey = "attention"
-
-
-def _read(*names: str) -> str:
-    return "\n".join((FILES / name).read_text(encoding="utf-8") for name in names)
-
-
-_diagram = st.components.v2.component(
-    "headwork.block_diagram",
-    html=_read("block_diagram.html"),
-    css=_read("base.css", "block_diagram.css"),
-    js=_read("block_diagram.js"),
-)
+_diagram = components.register("block_diagram")
 
 
 def block_diagram(record: Record, *, key: str) -> Box:

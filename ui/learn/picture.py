@@ -1,30 +1,19 @@
 """The picture of the page of learning: two networks side by side at any checkpoint, in one browser component."""
 
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
-import viz
+from ui.frame import components
 from ui.frame.languages import _
 from ui.learn.runs import Shown
 from ui.learn.words import network_names, relation_names
 from viz.learning import PART, Lesson, Network, learning_part, learning_view
 
-FILES = Path(viz.__file__).parent / "components"
 MOST_PARTS = 128  # messages that are kept for everybody, up to 0.2 MB each
 
 
-def _read(*names: str) -> str:
-    return "\n".join((FILES / name).read_text(encoding="utf-8") for name in names)
-
-
-_learning = st.components.v2.component(
-    "headwork.learning",
-    html=_read("learning.html"),
-    css=_read("base.css", "learning.css"),
-    js=_read("wire.js", "learning.js"),
-)
+_learning = components.register("learning")
 
 
 def picture(shown: Shown) -> None:

@@ -1,28 +1,20 @@
 """A mask drawn by clicking the cells of a matrix: the browser component, and what is kept of it between runs."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 import torch
 
-import viz
 from model import Mask
+from ui.frame import components
 from ui.frame.languages import _
 
-FILES = Path(viz.__file__).parent / "components"
 MOST_DRAWN = 24  # tokens: cells stay large enough to hit, and the link stays under 200 characters
 KEPT = "drawn_masks"  # session state: number of tokens → the mask drawn for so many
 
 
-def _read(*names: str) -> str:
-    return "\n".join((FILES / name).read_text(encoding="utf-8") for name in names)
-
-
-_grid = st.components.v2.component(
-    "headwork.mask_grid", html=_read("mask_grid.html"), css=_read("base.css", "mask_grid.css"), js=_read("mask_grid.js")
-)
+_grid = components.register("mask_grid")
 
 
 def drawn(n_tokens: int) -> Mask:

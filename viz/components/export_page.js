@@ -2,7 +2,7 @@
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const place = (id) => document.getElementById(id);
-const { strip, overview } = window.headwork;
+const { strip, overview } = window;
 const stripMaps = document.createElement("div");
 const overviewMaps = document.createElement("div");
 const figure = place("large");

@@ -390,7 +390,7 @@ class Learning {
     const n = this.data.labels.length;
     for (const tile of this.tiles) {
       const { maps, top } = this.networks[tile.of];
-      const image = mapImage(maps[this.frame(tile.of)], tile.offset * n * n, n, top, this.colours);
+      const image = mapImage({ codes: maps[this.frame(tile.of)], offset: tile.offset * n * n, rows: n, columns: n, top }, this.colours);
       tile.weights.width = tile.weights.height = n;
       tile.weights.getContext("2d").drawImage(image, 0, 0);
       const shares = this.data.relations.map((_, r) => this.share(tile.of, tile.layer, tile.head, r) ?? 0);

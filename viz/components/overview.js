@@ -85,8 +85,10 @@ class Overview {
   image(layer, head) {
     const key = layer * this.data.n_heads + head;
     if (!this.images.has(key)) {
-      const n = this.maps.shape[2];
-      this.images.set(key, mapImage(this.maps.codes, key * n * n, n, this.maps.top, this.table));
+      const { codes, shape, top } = this.maps;
+      const [rows, columns] = shape.slice(2);
+      const map = { codes, offset: key * rows * columns, rows, columns, top };
+      this.images.set(key, mapImage(map, this.table));
     }
     return this.images.get(key);
   }
@@ -328,7 +330,9 @@ class Overview {
     const [caption, canvas] = this.near.children;
     caption.textContent = this.label(layer, head);
     const image = this.image(layer, head);
-    canvas.width = canvas.height = image.width;
+    canvas.width = image.width;
+    canvas.height = image.height;
+    canvas.style.aspectRatio = `${image.width} / ${image.height}`;
     canvas.getContext("2d").drawImage(image, 0, 0);
     this.near.dataset.head = this.name(layer, head);
     const size = Math.min(NEAR, this.width * 0.45);

@@ -41,18 +41,25 @@ class Tiles {
     map.onclick = () => this.on.onOnly(index);
     map.onpointermove = map.onpointerdown = (event) => {
       const area = map.getBoundingClientRect();
-      const cell = (at, size) => Math.min(this.n - 1, Math.max(0, Math.floor((at / size) * this.n)));
-      this.on.onCell(index, cell(event.clientY - area.top, area.height), cell(event.clientX - area.left, area.width));
+      const cell = (at, size, n) => Math.min(n - 1, Math.max(0, Math.floor((at / size) * n)));
+      const row = cell(event.clientY - area.top, area.height, this.rows);
+      this.on.onCell(index, row, cell(event.clientX - area.left, area.width, this.columns));
     };
     map.onpointerleave = () => this.on.onLeave();
     return { index, box, button, text, map, canvas, row, column, top };
   }
 
+  // How many queries and keys the maps have.
+  size(rows, columns) {
+    Object.assign(this, { rows, columns });
+    this.place.style.setProperty("--shape", `${columns} / ${rows}`);
+  }
+
   // images: one canvas a tile, all of the same size.
-  draw(images, n) {
-    this.n = n;
+  draw(images) {
     this.tiles.forEach((tile, i) => {
-      tile.canvas.width = tile.canvas.height = images[i].width;
+      tile.canvas.width = images[i].width;
+      tile.canvas.height = images[i].height;
       tile.canvas.getContext("2d").drawImage(images[i], 0, 0);
     });
     this.sharpen();
@@ -83,15 +90,15 @@ class Tiles {
   }
 
   mark(row, column) {
-    const place = (mark, at, side, size) => {
+    const place = (mark, at, n, side, size) => {
       mark.style.display = at === null ? "none" : "block";
       if (at === null) return;
-      mark.style[side] = `${(100 * at) / this.n}%`;
-      mark.style[size] = `max(2px, ${100 / this.n}%)`;
+      mark.style[side] = `${(100 * at) / n}%`;
+      mark.style[size] = `max(2px, ${100 / n}%)`;
     };
     for (const tile of this.tiles) {
-      place(tile.row, row, "top", "height");
-      place(tile.column, column, "left", "width");
+      place(tile.row, row, this.rows, "top", "height");
+      place(tile.column, column, this.columns, "left", "width");
     }
   }
 

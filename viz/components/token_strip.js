@@ -171,8 +171,9 @@ class Strip {
 
   buildTiles() {
     const { text, layer } = this.data;
-    const [heads, n] = this.maps.shape;
+    const { heads, rows, columns } = this.layer;
     this.indices = [...Array(heads).keys(), MEAN];
+    this.tiles.size(rows, columns);
     this.tiles.place.setAttribute("aria-label", fill(text.maps, { layer: layer + 1 }));
     this.tiles.build(
       this.indices.map((index) => {
@@ -181,13 +182,9 @@ class Strip {
       }),
       this.data.sentence,
     );
-    if (!this.data.tile) {
-      this.tiles.n = n;
-      return;
-    }
+    if (!this.data.tile) return;
     const table = colourTable(this.data);
-    const image = (index) => mapImage(...this.layer.codes(index), n, this.maps.top, table, SHARPEST);
-    this.tiles.draw(this.indices.map(image), n);
+    this.tiles.draw(this.indices.map((index) => mapImage(this.layer.map(index), table, SHARPEST)));
   }
 
   // -- choosing --------------------------------------------------------------------------------------------------

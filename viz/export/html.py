@@ -7,18 +7,16 @@ chosen head. Tokens are data in a JSON block and are set as text.
 import html
 import json
 from collections.abc import Mapping
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 from analysis import UnitTrace
+from viz import browser
 from viz.overview import overview_maps, overview_view
 from viz.style import PLAIN, Style
 from viz.theme import Translate, untranslated
-from viz.token_strip import strip_maps, strip_view
+from viz.token_strip import LayerMaps, StripChoice, StripLook, strip_maps, strip_view
 
-FILES = Path(__file__).parents[1] / "components"
-STRIP = ("wire.js", "layer_maps.js", "sentences.js", "pointing.js", "arcs.js", "tiles.js", "token_strip.js")
-OVERVIEW = ("wire.js", "overview.js")
 MOST_BYTES = 6_000_000  # of the layers' maps as text; above, only the chosen layer is exact and the page says so
 
 
@@ -43,8 +41,6 @@ def page_html(
     """
     data = _data(trace, layer, head, style, t)
     title = t("Head {name}").format(name=f"{layer + 1}-{head + 1}") + " · Headwork"
-    strip = _read("token_strip.html"), _module(STRIP, "strip")
-    overview = _read("overview.html"), _module(OVERVIEW, "overview")
     rows = "\n".join(
         f"<dt>{html.escape(key)}</dt><dd>{html.escape(value)}</dd>" for key, value in source.items() if value
     )
@@ -57,24 +53,21 @@ def page_html(
 style-src 'unsafe-inline'; img-src data:">
 <title>{html.escape(title)}</title>
 <style>
-{_read("base.css")}
-{_read("token_strip.css")}
-{_read("overview.css")}
-{_read("export_page.css")}
+{browser.read("base.css", "token_strip.css", "overview.css", "export_page.css")}
 </style>
 </head>
 <body>
 <h1>{html.escape(t("What does each head look at?"))}</h1>
-<div id="strip">{strip[0]}</div>
+<div id="strip">{browser.read("token_strip.html")}</div>
 <main><figure id="large"><figcaption></figcaption><div class="map"></div><p class="cell"></p></figure>
-<div id="overview">{overview[0]}</div></main>
+<div id="overview">{browser.read("overview.html")}</div></main>
 <dl>{rows}</dl>
 <script type="application/json" id="data">{_json(data)}</script>
 <script type="application/json" id="provenance">{_json(dict(source))}</script>
-<script type="module">{strip[1]}</script>
-<script type="module">{overview[1]}</script>
+<script type="module">window.strip = {browser.module("token_strip")}.token_strip;</script>
+<script type="module">window.overview = {browser.module("overview")}.overview;</script>
 <script type="module">
-{_read("export_page.js")}
+{browser.read("export_page.js")}
 </script>
 </body>
 </html>
@@ -82,39 +75,26 @@ style-src 'unsafe-inline'; img-src data:">
 
 
 def _data(trace: UnitTrace, layer: int, head: int, style: Style, t: Translate) -> dict[str, Any]:
+    look = replace(style, text_scale=1.0)  # the page has its own size of text
     small = overview_maps(trace.attention, trace.allowed, maximum=style.maximum)
-    wanted = [strip_maps(trace.attention[layer], trace.allowed, maximum=style.maximum)]
-    if len(wanted[0]["bytes"]) * trace.n_layers <= MOST_BYTES:
-        layers = [strip_maps(maps, trace.allowed, maximum=style.maximum) for maps in trace.attention]
+    special, padding = list(trace.is_special), list(trace.units.of_kind("padding"))
+    of_layers = [
+        LayerMaps(maps, trace.allowed, trace.labels, i, special, padding) for i, maps in enumerate(trace.attention)
+    ]
+    wanted = strip_maps(of_layers[layer], maximum=style.maximum)
+    if len(wanted["bytes"]) * trace.n_layers <= MOST_BYTES:
+        layers = [strip_maps(maps, maximum=style.maximum) for maps in of_layers]
     else:
-        layers = [wanted[0] if i == layer else {} for i in range(trace.n_layers)]
+        layers = [wanted if i == layer else {} for i in range(trace.n_layers)]
     return {
         "layer": layer,
         "head": head,
         "layers": layers,
         "overview": small,
         "strip_view": strip_view(
-            trace.labels,
-            maps="",
-            layer=layer,
-            heads=[head],
-            is_special=list(trace.is_special),
-            is_padding=list(trace.units.of_kind("padding")),
-            scale=style.curve,
-            tile=0,
-            height=260,
-            t=t,
+            of_layers[layer], StripChoice([head]), StripLook(look, tile=0, height=260), maps="", t=t
         ),
-        "overview_view": overview_view(
-            maps=small["id"],
-            step=small["step"],
-            n_layers=trace.n_layers,
-            n_heads=trace.n_heads,
-            selected=(layer, head),
-            scale=style.curve,
-            colorscale=style.colorscale,
-            t=t,
-        ),
+        "overview_view": overview_view(small, selected=(layer, head), style=look, t=t),
         "quantity": style.quantity or t("attention weight"),
         "text": {
             "head": t("Head {name}"),
@@ -124,20 +104,6 @@ def _data(trace: UnitTrace, layer: int, head: int, style: Style, t: Translate) -
             "left_out": t("This file holds only layer {layer} exactly; other layers are seen in the small maps."),
         },
     }
-
-
-def _module(files: tuple[str, ...], name: str) -> str:
-    """A component's scripts as one module that leaves its entry under `window.headwork`."""
-    script = "\n".join(_read(file) for file in files)
-    entry = "export default function"
-    if script.count(entry) != 1:
-        raise ValueError(f"The scripts of {name} need exactly one default export.")
-    body = script.replace(entry, "const entry = function")
-    return f"(window.headwork ??= {{}}).{name} = (() => {{\n{body}\nreturn entry;\n}})();"
-
-
-def _read(name: str) -> str:
-    return (FILES / name).read_text(encoding="utf-8")
 
 
 def _json(data: Any) -> str:

@@ -6,8 +6,11 @@ import streamlit as st
 from model import load, parse_mask
 from ui.frame import components
 from viz.overview import Metric
+from viz.style import Style
+from viz.token_strip import LayerMaps, StripChoice, StripLook
 
 st.set_page_config(layout="wide")
+components.library()
 
 
 @st.cache_resource
@@ -34,7 +37,6 @@ state.setdefault("layer", min(3, maps.n_layers - 1))
 state.setdefault("heads", (1,))
 state.setdefault("pinned", int(ask("pinned", -1)) if "pinned" in st.query_params else None)
 state.setdefault("direction", "looks_at")
-text_scale = float(ask("scale", 1))
 
 
 def pick(layer, head):
@@ -44,21 +46,20 @@ def pick(layer, head):
 @st.fragment
 def picture():
     state["runs"] = state.get("runs", 0) + 1
+    style = Style(curve=ask("curve", "linear"), text_scale=float(ask("scale", 1)))
     components.token_strip(
-        maps.attention[state["layer"]],
-        maps.allowed,
-        maps.tokens,
-        layer=state["layer"],
-        heads=state["heads"],
+        LayerMaps(
+            maps.attention[state["layer"]],
+            maps.allowed,
+            maps.tokens,
+            state["layer"],
+            is_special=tokens.is_special,
+            is_padding=tokens.is_padding,
+        ),
+        StripChoice(state["heads"], state["pinned"], direction=state["direction"]),
+        StripLook(style, tile=int(ask("tile", 64))),
         key="strip",
         source=source,
-        is_special=tokens.is_special,
-        is_padding=tokens.is_padding,
-        pinned=state["pinned"],
-        direction=state["direction"],
-        scale=ask("curve", "linear"),
-        tile=int(ask("tile", 64)),
-        text_scale=text_scale,
         on_pinned=keep("pinned"),
         on_heads=keep("heads"),
         on_direction=keep("direction"),
@@ -78,8 +79,7 @@ def picture():
             key="overview",
             source=source,
             metric=metric,
-            scale=ask("curve", "linear"),
-            text_scale=text_scale,
+            style=style,
             on_pick=pick,
         )
 

@@ -128,20 +128,20 @@ function colourTable(data) {
 
 // A map (rows × columns of codes, from offset on) as an image of at most `most` cells a side, block by block the
 // largest weight.
-function mapImage(codes, offset, n, top, table, most = Infinity) {
-  const step = Math.max(1, Math.ceil(n / most));
-  const cells = Math.ceil(n / step);
+function mapImage({ codes, offset, rows, columns, top }, table, most = Infinity) {
+  const step = Math.max(1, Math.ceil(Math.max(rows, columns) / most));
   const canvas = document.createElement("canvas");
-  canvas.width = canvas.height = cells;
-  const largest = new Int32Array(cells * cells).fill(-1);
-  for (let row = 0; row < n; row += 1) {
-    for (let column = 0; column < n; column += 1) {
-      const code = codes[offset + row * n + column];
-      const cell = Math.floor(row / step) * cells + Math.floor(column / step);
+  canvas.width = Math.ceil(columns / step);
+  canvas.height = Math.ceil(rows / step);
+  const largest = new Int32Array(canvas.width * canvas.height).fill(-1);
+  for (let row = 0; row < rows; row += 1) {
+    for (let column = 0; column < columns; column += 1) {
+      const code = codes[offset + row * columns + column];
+      const cell = Math.floor(row / step) * canvas.width + Math.floor(column / step);
       if (code <= top && code > largest[cell]) largest[cell] = code;
     }
   }
-  const image = new ImageData(cells, cells);
+  const image = new ImageData(canvas.width, canvas.height);
   const pixels = new Uint32Array(image.data.buffer);
   for (let i = 0; i < pixels.length; i += 1) {
     pixels[i] = largest[i] < 0 ? 0 : table[Math.round((largest[i] / top) * 254)];

@@ -1,0 +1,41 @@
+"""The browser components as text: the files in components/, and all of them as one script that is sent once."""
+
+import json
+from pathlib import Path
+
+FILES = Path(__file__).parent / "components"
+SCRIPTS = {  # besides encoding.js, which all of them share
+    "token_strip": ("layer_maps.js", "sentences.js", "pointing.js", "arcs.js", "tiles.js", "token_strip.js"),
+    "overview": ("overview.js",),
+    "learning": ("learning.js",),
+    "mask_grid": ("mask_grid.js",),
+    "block_diagram": ("block_diagram.js",),
+}
+
+
+def read(*names: str) -> str:
+    """Files of components/, one after the other."""
+    return "\n".join((FILES / name).read_text(encoding="utf-8") for name in names)
+
+
+def module(*names: str) -> str:
+    """The components as one JavaScript expression: an object with the function of each under its name."""
+    entry = "export default function"
+    parts = []
+    for name in names:
+        script = read(*SCRIPTS[name])
+        if script.count(entry) != 1:
+            raise ValueError(f"The scripts of {name} need exactly one default export.")
+        parts.append(f"{name}: (() => {{\n{script.replace(entry, 'const entry = function')}\nreturn entry;\n}})(),")
+    return f"(() => {{\n{read('encoding.js')}\nreturn {{\n{''.join(parts)}\n}};\n}})()"
+
+
+def library() -> str:
+    """The script of a component that draws nothing: it hands every other component its function, markup and styles."""
+    looks = {name: {"html": read(f"{name}.html"), "css": read("base.css", f"{name}.css")} for name in SCRIPTS}
+    return f"const parts = {module(*SCRIPTS)};\nconst looks = {json.dumps(looks)};\n{read('library.js')}"
+
+
+def loader(name: str) -> str:
+    """The script that each message of a component carries: a few lines that wait for the library."""
+    return f"{read('loader.js')}\nexport default (given) => draw({json.dumps(name)}, given);\n"
