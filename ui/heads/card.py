@@ -20,8 +20,8 @@ MOST_BARS = 10
 MOST_ELSEWHERE = 4
 CAUTION = (
     "A head is not a fixed label: it is a pattern, measured on this corpus, and may differ on yours. High weight is "
-    "not proof of use: most single heads can be switched off at little cost (Michel et al. 2019; Kovaleva et al. 2019). "
-    "“In a sentence” has a switch to try it."
+    "not proof of use: most single heads can be switched off at little cost (Michel et al. 2019; Kovaleva et al. 2019)."
+    " “In a sentence” has a switch to try it."
 )
 
 
