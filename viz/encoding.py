@@ -9,12 +9,14 @@ import hashlib
 import json
 import math
 import zlib
+from functools import cache
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 from plotly.colors import sample_colorscale, unlabel_rgb
 
+from viz import pooling
 from viz.theme import COLORSCALE
 
 Curve = Literal["linear", "sqrt", "log"]
@@ -46,17 +48,11 @@ def encode(weights: Floats, allowed: npt.NDArray[np.bool_], *, bits: Literal[8, 
 
 
 def coarsen(codes: Codes, step: int) -> Codes:
-    """(h, N_q, N_k) codes → (h, rows, columns): the largest of each block of step × step, masked where all of it is."""
+    """(…, N_q, N_k) codes → (…, rows, columns): the largest of each block, masked only where all of it is."""
     if step == 1:
         return codes
-    n_heads, *lengths = codes.shape
-    rows, columns = (math.ceil(length / step) for length in lengths)
-    raised = np.zeros((n_heads, rows * step, columns * step), dtype=codes.dtype)
-    # One up, and the code of a masked cell, the largest of its type, falls to 0, below every weight.
-    raised[:, : lengths[0], : lengths[1]] = codes + codes.dtype.type(1)
-    blocks = raised.reshape(n_heads, rows, step, columns, step).max(axis=4).max(axis=2)  # (h, rows, columns)
-    lowered: Codes = blocks - codes.dtype.type(1)
-    return lowered
+    one = codes.dtype.type(1)  # one up, and the code of a masked cell, the largest of its type, falls to 0
+    return np.subtract(pooling.coarsen(codes + one, step), one)
 
 
 def pack(codes: Codes) -> str:
@@ -85,13 +81,22 @@ def digest(body: Any) -> str:
     return hashlib.blake2b(json.dumps(body, sort_keys=True).encode(), digest_size=9).hexdigest()
 
 
+@cache
+def scale_table(colorscale: str) -> npt.NDArray[np.uint8]:
+    """(256, 3): red, green and blue of a Plotly scale at even steps. Read only: all share it."""
+    steps = sample_colorscale(colorscale, [i / 255 for i in range(256)])
+    table: npt.NDArray[np.uint8] = np.rint([unlabel_rgb(step) for step in steps]).astype(np.uint8)
+    table.setflags(write=False)
+    return table
+
+
+@cache
 def colours(colorscale: str = COLORSCALE) -> str:
     """A Plotly scale as 256 × (red, green, blue), base64."""
-    steps = sample_colorscale(colorscale, [i / 255 for i in range(256)])
-    rgb = np.rint([unlabel_rgb(step) for step in steps]).astype(np.uint8)  # (256, 3)
-    return base64.b64encode(rgb.tobytes()).decode("ascii")
+    return base64.b64encode(scale_table(colorscale).tobytes()).decode("ascii")
 
 
+@cache
 def curve(name: Curve) -> str:
     """For the weights 0…254 (of 254) the place of their colour in the scale, 0…255, base64.
 

@@ -6,14 +6,13 @@ and the small view of them. The browser goes back and forth through the checkpoi
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from viz.encoding import colours, curve, digest, encode, message
-from viz.theme import ACCENT, COLORSCALE, Translate, untranslated
+from viz.theme import ACCENT, Translate, untranslated
 
 OWN = 0.5  # a head that gives a relation's key at least half of its weight is said to have taken the relation
 PART = 16  # checkpoints in a message
@@ -162,16 +161,11 @@ def learning_view(
         "n_answers": lesson.n_answers,
         "chance": lesson.chance,
         "accent": ACCENT,
-        "colours": _colours(),
+        "colours": colours(),
         "curve": curve("linear"),
         "text_scale": text_scale,
         "text": _words(t),
     }
-
-
-@cache
-def _colours() -> str:
-    return colours(COLORSCALE)
 
 
 def owners(share: Floats) -> list[list[tuple[int, int]]]:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -13,23 +13,32 @@ MOST_CELLS = 128  # a side of a map that is a third of a page wide: with more, a
 NAME = 7  # columns of each of the two tokens that name a block
 
 Floats = npt.NDArray[np.floating]
-Singles = npt.NDArray[np.float32]
+Values = npt.NDArray[Any]
 Bools = npt.NDArray[np.bool_]
 Pick = Literal["largest", "least", "farthest"]  # farthest from 0
 
 
-def coarsen(values: Floats, step: int, pick: Pick = "largest") -> Singles:
-    """(…, N, N) → (…, cells, cells): one value of each step × step block, NaN only where all of the block is NaN."""
-    *others, n_tokens, _ = values.shape
-    n_cells = math.ceil(n_tokens / step)
-    padded = np.full((*others, n_cells * step, n_cells * step), np.nan, dtype=np.float32)
-    padded[..., :n_tokens, :n_tokens] = values
-    blocks = padded.reshape(*others, n_cells, step, n_cells, step)
-    high: Singles = np.fmax.reduce(np.fmax.reduce(blocks, axis=-3), axis=-1)  # rows first: they lie side by side
-    if pick == "largest":
-        return high
-    low: Singles = np.fmin.reduce(np.fmin.reduce(blocks, axis=-3), axis=-1)
-    return low if pick == "least" else np.where(high >= -low, high, low)
+def coarsen(values: Values, step: int | tuple[int, int], pick: Pick = "largest") -> Values:
+    """(…, N_q, N_k) → (…, rows, columns): one value of each block, NaN only where all of the block is NaN.
+
+    Args:
+        values: numbers, or codes of maps; whole numbers have no NaN.
+        step: how many queries and keys a block spans; one number = as many of both.
+        pick: which of a block's values it shows.
+    """
+    rows, columns = (step, step) if isinstance(step, int) else step
+    if rows == columns == 1:
+        return values
+
+    def reduced(by: np.ufunc) -> Values:
+        some = by.reduceat(values, range(0, values.shape[-2], rows), axis=-2)  # rows first: they lie side by side
+        found: Values = by.reduceat(some, range(0, values.shape[-1], columns), axis=-1)
+        return found
+
+    if pick != "farthest":
+        return reduced(np.fmax if pick == "largest" else np.fmin)
+    high, low = reduced(np.fmax), reduced(np.fmin)
+    return np.where(high >= -low, high, low)
 
 
 def block_size(n_tokens: int) -> int:

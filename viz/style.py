@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from plotly.colors import get_colorscale, sample_colorscale
 
-from viz.encoding import SMALLEST_LOG, Curve
+from viz.encoding import SMALLEST_LOG, Curve, scale_table
 from viz.theme import COLORSCALE
 
 COLORSCALES = ("Cividis", "Viridis", "Inferno", "Greys")  # each perceptually even and safe for colour-blind readers
@@ -50,11 +49,6 @@ class Style:
             return [self.maximum * step for step in (0.001, 0.01, 0.1, 1)]
         return [0, self.maximum / 2, self.maximum]
 
-    def stops(self, n: int = 64) -> list[tuple[float, str]]:
-        """The scale as n colours, evenly spaced: (place, "rgb(…)")."""
-        places = [i / (n - 1) for i in range(n)]
-        return list(zip(places, sample_colorscale(self.colorscale, places), strict=True))
-
     def colours(self, weights: npt.NDArray[np.floating]) -> npt.NDArray[np.uint8]:
         """(…) weights → (…, 3) red, green, blue. NaN gets the first colour: draw over it."""
         return scale_colours(self.colorscale, self.places(np.nan_to_num(weights)))
@@ -65,10 +59,7 @@ PLAIN = Style()
 
 def scale_colours(colorscale: str, places: npt.NDArray[np.floating]) -> npt.NDArray[np.uint8]:
     """(…) places 0…1 in a Plotly scale → (…, 3) red, green, blue."""
-    stops = np.array([at for at, _ in get_colorscale(colorscale)])
-    rgb = np.array([_rgb(colour) for _, colour in get_colorscale(colorscale)], dtype=float)  # (stops, 3)
-    channels = [np.interp(places, stops, rgb[:, channel]) for channel in range(3)]
-    return np.asarray(np.rint(np.stack(channels, axis=-1)), dtype=np.uint8)
+    return np.asarray(scale_table(colorscale)[np.rint(255 * np.asarray(places)).astype(np.uint8)])
 
 
 def nice_maximum(weights: npt.NDArray[np.floating]) -> float:
@@ -78,9 +69,3 @@ def nice_maximum(weights: npt.NDArray[np.floating]) -> float:
         return 1.0
     step = 10.0 ** (math.floor(math.log10(largest)) - 1)
     return round(math.ceil(round(largest / step, 6)) * step, 10)
-
-
-def _rgb(colour: str) -> tuple[int, ...]:
-    if colour.startswith("#"):
-        return tuple(int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    return tuple(int(float(part)) for part in colour[colour.index("(") + 1 : -1].split(",")[:3])

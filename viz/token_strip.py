@@ -21,7 +21,7 @@ DIRECTIONS: tuple[Direction, ...] = ("looks_at", "looked_at_by")
 
 MAX_EXACT = 128  # tokens; up to here weights travel in 16 bits (a layer of 12 heads: 300 KB), above in 8
 # Twelve colours that stay apart for protanopes, deuteranopes and tritanopes (Krzywinski, mk.bcgsc.ca/colorblind).
-# The browser shifts their lightness to 3 : 1 against the ground; heads 13 and up repeat them with dashed arcs.
+# The browser shifts their lightness to 3 : 1 against the ground; heads 13 and up repeat them with dashed edges.
 HEAD_COLOURS = (
     "#008DF9",
     "#E20134",

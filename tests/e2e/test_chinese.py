@@ -27,16 +27,16 @@ def offline(tmp_path_factory):
 
 
 def arrows(page: Page, least: float) -> set[tuple[str, str]]:
-    """The arcs between words that stand for `least` or more, as (query, key). Their width says how much."""
+    """The edges between words that stand for `least` or more, as (query, key). Their width says how much."""
     labels = tokens(page)
-    drawn_arcs = page.locator(".st-key-strip-strip svg.arcs path[data-query]").evaluate_all(
+    drawn_edges = page.locator(".st-key-strip-strip svg.edges path[data-query]").evaluate_all(
         "paths => paths.map(p => [+p.dataset.query, +p.dataset.key, +p.getAttribute('stroke-width')])"
     )
     words = {i: label for i, label in enumerate(labels) if not label.startswith("&lt;")}
     return {
         (words[query], words[key])
-        for query, key, width in drawn_arcs
-        if key in words and width >= 1.2 + 5 * least - 0.1  # viz/components/arcs.js
+        for query, key, width in drawn_edges
+        if key in words and width >= 1.2 + 5 * least - 0.1  # viz/components/edges.js
     }
 
 

@@ -40,10 +40,10 @@ def said(page: Page) -> str:
     return re.sub("[\u2068\u2069]", "", page.locator(".strip .says").inner_text())
 
 
-def arcs(page: Page) -> list[tuple[int, int]]:
-    """(query, key) of each arc drawn."""
+def edges(page: Page) -> list[tuple[int, int]]:
+    """(query, key) of each edge drawn."""
     drawn = page.eval_on_selector_all(
-        ".strip .arcs path[data-query]", "paths => paths.map(p => [+p.dataset.query, +p.dataset.key])"
+        ".strip .edges path[data-query]", "paths => paths.map(p => [+p.dataset.query, +p.dataset.key])"
     )
     return [tuple(pair) for pair in drawn]
 
@@ -71,15 +71,15 @@ def attention():
 
 def test_pointing_shows_the_weights_of_the_chosen_head(page: Page, address: str, attention):
     show(page, address)
-    assert "Point at a token" in said(page) and not arcs(page)
+    assert "Point at a token" in said(page) and not edges(page)
     token(page, "they").hover()
     expect(page.locator(".strip .source .label")).to_have_text("they")
     assert numbers(page) == [f"{w:.2f}" if w >= 0.005 else "" for w in attention[1, 7]]
     assert said(page).startswith("head 4-2: “they” (query) looks at students 0.92 · the 0.03")
-    assert (7, 5) in arcs(page) and all(query == 7 and attention[1, 7, key] >= 0.02 for query, key in arcs(page))
+    assert (7, 5) in edges(page) and all(query == 7 and attention[1, 7, key] >= 0.02 for query, key in edges(page))
     assert marked(page, "row") == ["block"] * 13 and marked(page, "column") == ["none"] * 13
     rest(page)
-    assert not arcs(page) and numbers(page) == [""] * 12
+    assert not edges(page) and numbers(page) == [""] * 12
 
 
 def test_the_switch_turns_it_round(page: Page, address: str, attention):
@@ -90,7 +90,7 @@ def test_the_switch_turns_it_round(page: Page, address: str, attention):
     page.wait_for_timeout(60)
     assert numbers(page) == [f"{w:.2f}" if w >= 0.005 else "" for w in attention[1, :, 5]]
     assert said(page).startswith("head 4-2: “students” (key) is looked at by they 0.92")
-    assert all(key == 5 for _query, key in arcs(page)) and marked(page, "column") == ["block"] * 13
+    assert all(key == 5 for _query, key in edges(page)) and marked(page, "column") == ["block"] * 13
     heard(page, "looked_at_by")
 
 
@@ -122,7 +122,7 @@ def test_a_click_pins_a_second_click_and_escape_free(page: Page, address: str):
     token(page, "they").click()
     rest(page)
     heard(page, "pinned 7")
-    assert (7, 5) in arcs(page)
+    assert (7, 5) in edges(page)
     token(page, "hard").hover()  # pointing at another token shows that one meanwhile
     page.wait_for_timeout(60)
     assert "“hard”" in said(page)
@@ -131,13 +131,13 @@ def test_a_click_pins_a_second_click_and_escape_free(page: Page, address: str):
     token(page, "they").click()
     rest(page)
     heard(page, "pinned None")
-    assert not arcs(page)
+    assert not edges(page)
     token(page, "hard").click()
     heard(page, "pinned 9")
     page.keyboard.press("Escape")
     rest(page)
     heard(page, "pinned None")
-    assert not arcs(page)
+    assert not edges(page)
 
 
 def test_a_link_with_a_pinned_token_shows_it_and_a_new_layer_keeps_it(page: Page, address: str):
@@ -167,7 +167,7 @@ def test_keyboard(page: Page, address: str):
         page.keyboard.press("ArrowRight")
     expect(focused).to_have_text("they")
     expect(page.locator(".strip .live")).to_contain_text("students\u2069 0.92")  # what a screen reader says
-    assert (7, 5) in arcs(page)
+    assert (7, 5) in edges(page)
     page.keyboard.press("Enter")
     heard(page, "pinned 7")
     expect(page.locator(".strip .token:focus")).to_have_attribute("aria-pressed", "true")
@@ -188,8 +188,8 @@ def test_several_heads_and_the_mean(page: Page, address: str, attention):
     token(page, "they").hover()
     page.wait_for_timeout(60)
     assert said(page).startswith("heads 4-2, 4-9, 4-11: “they” (query) looks at 4-2 students 0.92 · 4-9 because 0.49")
-    colours = page.eval_on_selector_all(".strip .arcs path[data-head]", "p => p.map(x => x.getAttribute('stroke'))")
-    heads = page.eval_on_selector_all(".strip .arcs path[data-head]", "p => p.map(x => x.dataset.head)")
+    colours = page.eval_on_selector_all(".strip .edges path[data-head]", "p => p.map(x => x.getAttribute('stroke'))")
+    heads = page.eval_on_selector_all(".strip .edges path[data-head]", "p => p.map(x => x.dataset.head)")
     assert set(heads) == {"2", "9", "11"} and len(set(zip(heads, colours, strict=True))) == 3
     after = page.eval_on_selector_all(".strip .token", "all => all.map(t => t.getBoundingClientRect().x)")
     assert widths == after  # numbers push no token
@@ -211,17 +211,17 @@ def test_pointing_at_a_cell_of_a_small_map_marks_both_tokens(page: Page, address
     expect(page.locator(".strip .source .label")).to_have_text("they")
     expect(page.locator(".strip .other .label")).to_have_text("because")
     assert said(page) == f"head 4-9: “they” (query) looks at “because” (key): {attention[8, 7, 6]:.2f}"
-    assert arcs(page) == [(7, 6)]
+    assert edges(page) == [(7, 6)]
     assert marked(page, "row") == marked(page, "column") == ["block"] * 13
 
 
-def test_masked_keys_are_greyed_and_get_no_arc(page: Page, address: str):
+def test_masked_keys_are_greyed_and_get_no_edge(page: Page, address: str):
     show(page, address, mask="causal")
     token(page, "students").hover()
     page.wait_for_timeout(60)
     masked = page.eval_on_selector_all(".strip .token", "all => all.map(t => t.classList.contains('masked'))")
     assert masked == [False] * 6 + [True] * 6
-    assert all(key <= 5 for _query, key in arcs(page)) and numbers(page)[6:] == [""] * 6
+    assert all(key <= 5 for _query, key in edges(page)) and numbers(page)[6:] == [""] * 6
     show(page, address, mask="padding:16")
     assert page.locator(".strip .token.padding").count() == 4 and page.locator(".strip .token.special").count() == 6
 
@@ -242,7 +242,7 @@ def test_repeated_words_stay_apart(page: Page, address: str):
     assert page.locator(".strip .label").all_text_contents() == ["[CLS]", *["the"] * 4, "[SEP]"]
     token(page, "the").nth(2).hover()
     page.wait_for_timeout(60)
-    assert {query for query, _key in arcs(page)} == {3}
+    assert {query for query, _key in edges(page)} == {3}
 
 
 def test_right_to_left_arrows_move_the_way_they_point(page: Page, address: str):
@@ -336,7 +336,7 @@ def test_phone_touch(browser: Browser, address: str, long: bool):
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 390
     token(page, "they").first.tap()
     heard(page, "pinned 7")
-    assert arcs(page)
+    assert edges(page)
     token(page, "they").first.tap()
     heard(page, "pinned None")
     sizes = page.eval_on_selector_all(

@@ -20,7 +20,7 @@ def strip(
     tile: int = 0,
     height: int = 170,
 ) -> None:
-    """The sentence with the arcs of the chosen heads; with `tile`, the layer's maps alone, that many pixels wide.
+    """The sentence with the edges of the chosen heads; with `tile`, the layer's maps alone, that many pixels wide.
 
     What is pointed at in the sentence is marked in those maps, and the other way round.
     """

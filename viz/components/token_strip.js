@@ -3,7 +3,7 @@
 // alone; strips of the same maps on a page point together.
 
 const LEAST_ARC = 0.02; // smaller weights are told by their numbers alone
-const LEAST_BESIDE = 0.1; // of a token shown beside another: its heaviest arcs to words, dashed as its own outline is
+const LEAST_BESIDE = 0.1; // of a token shown beside another: its heaviest edges to words, dashed as its own outline is
 
 const strips = new Map(); // parentElement -> Strip
 
@@ -25,7 +25,7 @@ class Strip {
     parent.append(this.root);
     const part = (name) => this.root.querySelector(`.${name}`);
     [this.turn, this.says, this.scroll, this.sheet] = ["turn", "says", "scroll", "sheet"].map(part);
-    [this.line, this.svg, this.live] = ["tokens", "arcs", "live"].map(part);
+    [this.line, this.svg, this.live] = ["tokens", "edges", "live"].map(part);
     this.says.append(element("span"));
     this.choices = { pinned: new Choice(), heads: new Choice(), direction: new Choice() };
     this.buttons = [];
@@ -256,7 +256,7 @@ class Strip {
     }
     if (this.data.sentence) {
       this.paintTokens(now);
-      this.paintArcs(now);
+      this.paintEdges(now);
     }
     this.tiles.colour((head) => css(this.colour(head)), heads);
     if (cell) this.tiles.mark(cell.query, cell.key);
@@ -311,20 +311,20 @@ class Strip {
     place.append(name);
   }
 
-  paintArcs({ cell, heads, pair, beside, weights }) {
+  paintEdges({ cell, heads, pair, beside, weights }) {
     const isCell = (query, key) => query === cell.query && key === cell.key;
     const shown = (weight, query, key) => (cell ? weight >= 0 && isCell(query, key) : weight >= LEAST_ARC); // NaN is not
-    const arcs = this.arcs(heads, weights, pair, shown);
+    const edges = this.edges(heads, weights, pair, shown);
     const heavy = (weight, query, key) => weight >= LEAST_BESIDE && !this.data.tokens.special[key];
     for (const query of beside) {
-      const found = this.arcs(heads, this.rows(heads, query), (key) => [query, key], heavy);
-      arcs.push(...found.map((arc) => ({ ...arc, dashed: true })));
+      const found = this.edges(heads, this.rows(heads, query), (key) => [query, key], heavy);
+      edges.push(...found.map((edge) => ({ ...edge, dashed: true })));
     }
-    drawArcs(this.svg, this.boxes, arcs, this.isOneLine);
+    drawEdges(this.svg, this.boxes, edges, this.isOneLine);
   }
 
-  // pair: other token -> [query, key]; isShown: (weight, query, key) -> whether the arc is drawn.
-  arcs(heads, weights, pair, isShown) {
+  // pair: other token -> [query, key]; isShown: (weight, query, key) -> whether the edge is drawn.
+  edges(heads, weights, pair, isShown) {
     const spread = heads.length > 1 ? Math.min(4, 26 / heads.length) : 0;
     return heads.flatMap((head, k) =>
       (weights[k] ?? [])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from viz.pooling import coarsen
 from viz.style import PLAIN, Style
 from viz.theme import MAX_LABEL, Translate, shortened, untranslated
 
@@ -100,7 +101,7 @@ def map_layout(
         t: translates the picture's own words.
     """
     step = math.ceil(len(labels) / MOST_CELLS)
-    weights = _blocks(np.where(allowed, attention, np.nan).astype(np.float32), step)
+    weights = coarsen(np.where(allowed, attention, np.nan).astype(np.float32), step)
     n = len(weights)
     names = [_label(label) for label in labels[::step]]
     cell = PLOT / n
@@ -192,14 +193,3 @@ def _right_edge(line: Words, measure: Measure) -> float:
 def _label(label: str) -> str:
     short = shortened(label, MAX_LABEL)
     return short if short.strip() else "␣"
-
-
-def _blocks(weights: npt.NDArray[np.float32], step: int) -> npt.NDArray[np.float32]:
-    """(N, N) → (cells, cells): the largest of each step × step block, NaN where all of it is masked."""
-    if step == 1:
-        return weights
-    n = math.ceil(len(weights) / step)
-    padded = np.full((n * step, n * step), -1, dtype=np.float32)
-    padded[: len(weights), : len(weights)] = np.nan_to_num(weights, nan=-1)
-    blocks = padded.reshape(n, step, n, step).max(axis=(1, 3))
-    return np.where(blocks < 0, np.nan, blocks)
