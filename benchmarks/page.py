@@ -31,7 +31,9 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from benchmarks.measure import Spread, describe_machine, markdown_table
 from model import load
 from model.catalogue import DEFAULT_MODEL, resolve
-from viz.heatmaps import head_heatmap, layer_grid
+from viz.heatmaps import head_heatmap
+from viz.layer_grid import layer_grid
+from viz.maps import Maps
 from viz.overview import overview_maps, overview_view
 from viz.token_strip import LayerMaps, StripChoice, StripLook, strip_maps, strip_view
 
@@ -236,8 +238,8 @@ def sizes() -> list[list[str]]:
     strip = strip_maps(shown)
     strip_words = strip_view(shown, StripChoice([1]), StripLook(tile=0), maps=strip["id"])
     ours = {
-        "one head, large (Plotly)": size_of_figure(head_heatmap(attention[3, 1], allowed, labels)),
-        "layer grid, 12 heads (Plotly)": size_of_figure(layer_grid(attention[3], allowed, labels, layer=3)),
+        "one head, large (Plotly)": size_of_figure(head_heatmap(Maps(attention[3, 1], allowed, labels))),
+        "layer grid, 12 heads (Plotly)": size_of_figure(layer_grid(Maps(attention[3], allowed, labels), layer=3)),
         "token strip, a layer's 12 heads": len(json.dumps(strip)) + len(json.dumps(strip_words)),
         "overview, all 144 heads": len(json.dumps(small)) + len(json.dumps(view)),
     }

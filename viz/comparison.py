@@ -1,21 +1,26 @@
 """The signed difference of two maps, with the distance of each row beside it."""
 
+from typing import Any
+
 import numpy as np
 import plotly.graph_objects as go
 
 from analysis import Comparison
-from viz.heatmaps import SECOND_AXES, _add_masked, _token_axes
-from viz.style import DIFFERENCE_SCALE
-from viz.theme import TEXT, Translate, hover, layout, tick_text, untranslated
+from viz.axes import QUIET, Frame
+from viz.heatmaps import CELL, MAP_HEIGHT, flat_bar, map_figure
+from viz.maps import Maps, Singles, says_blocks
+from viz.masks import signed_bar, with_less_hatched
+from viz.style import signed
+from viz.theme import TEXT, Translate, heading, hover, untranslated
 
 BAR_COLOUR = "rgba(128, 128, 128, 0.75)"
 BARS_FROM = 0.83  # of the width
 
 
 def difference_heatmap(
-    comparison: Comparison, *, height: int = 455, text_scale: float = 1.0, t: Translate = untranslated
+    comparison: Comparison, *, height: int = MAP_HEIGHT, text_scale: float = 1.0, t: Translate = untranslated
 ) -> go.Figure:
-    """B − A cell by cell, purple where B looks less and orange where it looks more, and a bar for each row.
+    """B − A cell by cell: purple and hatched where B looks less, orange where it looks more; a bar for each row.
 
     The colour range is symmetric about 0 and ends at the largest difference. The bar of a row is ½ Σ|B − A|, on a
     scale from 0 to 1 where rows sum to 1.
@@ -26,69 +31,39 @@ def difference_heatmap(
         text_scale: 1 = normal text, 1.4 = for the back row.
         t: translates the figure's own words.
     """
-    ticks = [tick_text(label) for label in both_labels(comparison)]
-    n_tokens = len(ticks)
-    largest = comparison.largest or 1.0
+    labels, limit = both_labels(comparison), comparison.largest or 1.0
     seen = comparison.allowed_a | comparison.allowed_b
-    axes = _token_axes(ticks, t, height=height, scale=text_scale, narrow=True)
-    distances = comparison.row_distance.astype(np.float32)
+    shown = Maps(comparison.difference, seen, labels).in_blocks("farthest")
+    cells = {"z": shown.visible(), **signed(limit), "name": t("difference B − A")}
+    cells["hovertemplate"] = hover(t(CELL), weight="%{z:+.2f}")
+    bar = flat_bar(**signed_bar(limit, "B − A"), size=13 * text_scale)
+    cells["colorbar"] = {**bar, "len": BARS_FROM - 0.15, "x": 0.06}
+    note = heading(says_blocks(shown.step, t, "farthest"), size=12 * text_scale, yshift=30 * text_scale)
+    figure = map_figure(shown, cells, Frame(height, 46 * text_scale, 11, text_scale), [note], t=t)
+    figure.update_layout(xaxis_domain=[0, BARS_FROM - 0.03], bargap=0.25)
+    with_less_hatched(figure, shown, limit)
+    rows = Maps(comparison.row_distance[:, None], np.ones((len(labels), 1), dtype=bool), labels, [""])
+    return _with_bars(figure, rows.in_blocks().cells[:, 0].astype(np.float32), text_scale, t)
+
+
+def both_labels(comparison: Comparison) -> list[str]:
+    """One label for each place: "big | small" where A and B differ."""
+    pairs = zip(comparison.labels_a, comparison.labels_b, strict=True)
+    return [a if a == b else f"{a} | {b}" for a, b in pairs]
+
+
+def _with_bars(figure: go.Figure, distances: Singles, text_scale: float, t: Translate) -> go.Figure:
     furthest = max(1.0, float(np.nan_to_num(distances).max(initial=0)))
-    axes["xaxis"]["domain"] = [0, BARS_FROM - 0.03]
-    axes["xaxis3"] = {
-        "domain": [BARS_FROM, 1],
-        "range": [0, furthest],
-        "tickvals": [0, furthest],
-        "ticktext": ["0", f"{furthest:g}"],
-        "tickfont": {"size": 12 * text_scale, "color": TEXT},
-        "title": {"text": "½ Σ|B − A|", "font": {"size": 12 * text_scale, "color": TEXT}},
-        "anchor": "y",
-        "fixedrange": True,
-        "showgrid": False,
-        "zeroline": False,
-    }
-    figure = go.Figure(
-        layout={
-            **layout("", height=height, top=24),
-            **axes,
-            "legend": {"orientation": "h", "x": 0, "y": 1.005, "yanchor": "bottom", "font": {"color": TEXT}},
-            "bargap": 0.25,
-        }
-    )
-    figure.add_trace(
-        go.Heatmap(
-            z=np.where(seen, comparison.difference, np.nan).astype(np.float32),
-            zmin=-largest,
-            zmax=largest,
-            colorscale=DIFFERENCE_SCALE,
-            hoverongaps=False,
-            name=t("difference B − A"),
-            hovertemplate=hover(t("query '{query}' → key '{key}': {weight}"), weight="%{z:+.2f}"),
-            colorbar={
-                "orientation": "h",
-                "thickness": 10,
-                "len": BARS_FROM - 0.03,
-                "x": 0,
-                "xanchor": "left",
-                "y": 1,
-                "yanchor": "bottom",
-                "ypad": 8,
-                "tickangle": 0,
-                "tickvals": [-largest, 0, largest],
-                "ticktext": [f"−{largest:.2f}", "B − A", f"+{largest:.2f}"],
-                "tickfont": {"size": 13 * text_scale, "color": TEXT},
-                "outlinewidth": 0,
-            },
-        )
-    )
-    if not seen.all():
-        _add_masked(figure, seen, t)
-    if "xaxis2" in axes:
-        figure.add_trace(go.Scatter(SECOND_AXES))
-    figure.add_trace(
+    font = {"size": 12 * text_scale, "color": TEXT}
+    axis: dict[str, Any] = {"domain": [BARS_FROM, 1], "range": [0, furthest], "anchor": "y", "fixedrange": True}
+    ticks = {"tickvals": [0, furthest], "ticktext": ["0", f"{furthest:g}"], "tickfont": font}
+    title = {"text": "½ Σ|B − A|", "font": font, "standoff": 4}
+    figure.update_layout(xaxis4={**QUIET, **axis, **ticks, "title": title})
+    return figure.add_trace(
         go.Bar(
             x=distances,
-            y=np.arange(n_tokens, dtype=np.int32),
-            xaxis="x3",
+            y=np.arange(len(distances), dtype=np.int32),
+            xaxis="x4",
             orientation="h",
             marker={"color": BAR_COLOUR},
             name=t("distance of the row"),
@@ -96,10 +71,3 @@ def difference_heatmap(
             showlegend=False,
         )
     )
-    return figure
-
-
-def both_labels(comparison: Comparison) -> list[str]:
-    """One label for each place: "big | small" where A and B differ."""
-    pairs = zip(comparison.labels_a, comparison.labels_b, strict=True)
-    return [a if a == b else f"{a} | {b}" for a, b in pairs]

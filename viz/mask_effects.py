@@ -1,137 +1,65 @@
-"""What a mask does, beside the maps: differences of all heads, row sums, and how far an edit moves states."""
+"""What a mask does, beside the maps: what rows sum to without it in its place, and how far an edit moves states."""
 
-import html
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import plotly.graph_objects as go
 
-from viz.heatmaps import layer_grid
-from viz.masks import DIFFERENCES, FRAME, LABEL, MAP_HEIGHT, SEEN, Floats, heading
-from viz.pooling import coarsen
+from viz.axes import PITCH, QUIET, Labels, keepers
+from viz.heatmaps import flat_bar
+from viz.maps import Maps, says_blocks
+from viz.masks import AROUND, SEEN, TOP, Panel
 from viz.theme import (
     ACCENT,
     COLORSCALE,
-    HOLE,
     MASKED_FILL,
     TEXT,
     Translate,
-    hover,
-    key_angle,
+    heading,
     layout,
+    markup,
+    text_width,
     tick_text,
     untranslated,
 )
 
-
-def entitle(figure: go.Figure, title: str) -> go.Figure:
-    """Gives a grid of heads a title of its own, and its heads names that fit a third of the page."""
-    figure.update_layout(title_text=f"<b>{html.escape(title, quote=False)}</b>", title_font_size=15)
-    for annotation in figure.layout.annotations:
-        annotation.font.size = 12
-    return figure
+Floats = npt.NDArray[np.floating]
+WRITTEN = 24  # bars with their number in them
 
 
-def difference_grid(
-    difference: Floats,
-    labels: Sequence[str],
-    *,
-    layer: int,
-    limit: float,
-    selected: int | None = None,
-    height: int = MAP_HEIGHT,
-    t: Translate = untranslated,
-) -> go.Figure:
-    """The differences of all heads of a layer, (h, N, N), as tiles like `layer_grid`.
+def row_sums(sums: Floats, labels: Sequence[str], panel: Panel, *, t: Translate = untranslated) -> go.Figure:
+    """What each row sums to when the mask comes after the softmax, as bars up to the line at 1 where it should be.
 
-    Many tokens: a cell shows the value of its block that is farthest from 0.
+    More than 128 tokens: a bar is the least sum of its block.
     """
-    n_heads, n_tokens = difference.shape[0], len(labels)
-    seen = np.ones((n_tokens, n_tokens), dtype=bool)
-    figure = layer_grid(np.abs(difference), seen, labels, layer=layer, selected=selected, height=height, t=t)
-    n_columns = int(np.ceil(np.sqrt(n_heads)))
-    old = figure.data[0]
-    n_cells = (old.z.shape[1] + 1) // n_columns - 1
-    tiles = coarsen(difference, math.ceil(n_tokens / n_cells), "farthest")
-    mosaic = np.full(old.z.shape, np.nan, dtype=np.float32)
-    for head in range(n_heads):
-        row, column = divmod(head, n_columns)
-        mosaic[row * (n_cells + 1) :, column * (n_cells + 1) :][:n_cells, :n_cells] = tiles[head]
-    limit = max(limit, 1e-9)
-    old.update(z=mosaic, zmin=-limit, zmax=limit, colorscale=DIFFERENCES, hoverongaps=False)
-    if old.hovertemplate:
-        old.update(hovertemplate=hover(t("query '{query}' → key '{key}': {weight}"), weight="%{z:+.2f}"))
-    for shape in figure.layout.shapes:
-        if shape.fillcolor == MASKED_FILL:
-            shape.update(fillcolor=HOLE, line={"width": 1, "color": MASKED_FILL})
-    return figure
-
-
-def short(move: float) -> str:
-    """Two decimals; what rounding leaves as 0.00, and exactly nothing as 0."""
-    return f"{move:.2f}" if move else "0"
-
-
-def row_sums(
-    sums: Floats,
-    labels: Sequence[str],
-    *,
-    title: str,
-    query: int,
-    height: int = MAP_HEIGHT,
-    t: Translate = untranslated,
-) -> go.Figure:
-    """What each row sums to when the mask comes after the softmax, as bars up to the line at 1 where it should be."""
-    n_tokens = len(labels)
-    step = math.ceil(n_tokens * LABEL / (height - FRAME))
-    figure = go.Figure(
-        go.Bar(
-            x=np.asarray(sums, dtype=np.float32),
-            y=np.arange(n_tokens, dtype=np.int32),
-            orientation="h",
-            marker={"color": [ACCENT if i == query else SEEN for i in range(n_tokens)]},
-            customdata=[tick_text(label) for label in labels],
-            hovertemplate=t("query '{query}': row sum {sum}").format(query="%{customdata}", sum="%{x:.2f}")
-            + "<extra></extra>",
-            text=[f"{value:.2f}" for value in sums] if n_tokens <= 24 else None,
-            textposition="inside",
-            insidetextanchor="end",
-            constraintext="none",
-            textfont={"size": 11, "color": "#FFFFFF"},
-        ),
-        layout={
-            **layout("", height=height, top=58),
-            "bargap": 0.25,
-            "showlegend": False,
-            "annotations": [heading(title)],
-        },
-    )
-    figure.update_xaxes(
-        range=[0, 1.08], tickvals=[0, 0.5, 1], zeroline=False, fixedrange=True, tickfont={"color": TEXT}
-    )
-    figure.update_yaxes(
-        range=[n_tokens - 0.5, -0.5],
-        tickvals=list(range(0, n_tokens, step)),
-        ticktext=[tick_text(label) for label in labels][::step],
-        tickfont={"size": 11, "color": TEXT},
-        showgrid=False,
-        fixedrange=True,
-        automargin=True,
-    )
-    figure.add_vline(x=1, line={"width": 2, "color": TEXT, "dash": "dot"})
-    return figure
+    column = np.asarray(sums, dtype=np.float32)[:, None]
+    shown = Maps(column, np.ones(column.shape, dtype=bool), labels, [""]).in_blocks("least")
+    query = -1 if panel.query is None else panel.query
+    values, names, step = shown.cells[:, 0], shown.row_names, shown.step[0]
+    n_rows = len(values)
+    rows = Labels(names, labels[::step], 11, math.ceil(n_rows * PITCH / (panel.height - AROUND)))
+    axes = rows.beside()
+    number = {"range": [0, 1.08], "tickvals": [0, 0.5, 1], "tickfont": {"color": TEXT}, "zeroline": False}
+    axes["xaxis"] = {**number, "fixedrange": True, "automargin": False}
+    says = t("query '{query}': row sum {sum}").format(query="%{customdata}", sum="%{x:.2f}")
+    bars = {
+        **{"type": "bar", "orientation": "h", "x": values, "y": np.arange(n_rows, dtype=np.int32)},
+        "marker": {"color": [ACCENT if row * step <= query < (row + 1) * step else SEEN for row in range(n_rows)]},
+        "customdata": [tick_text(name) for name in names],
+        "hovertemplate": says + "<extra></extra>",
+        "text": [f"{value:.2f}" for value in values] if n_rows <= WRITTEN else None,
+        **{"textposition": "inside", "insidetextanchor": "end", "constraintext": "none"},
+        "textfont": {"size": 11, "color": "#FFFFFF"},
+    }
+    look = _look(panel, left=rows.width, bottom=24)
+    return go.Figure([bars, *keepers(axes)], {**look, **axes, "bargap": 0.25, "shapes": [_upright(1, TEXT, "dot")]})
 
 
 def moves(
-    moved: Floats,
-    labels: Sequence[str],
-    *,
-    title: str,
-    first: int,
-    limit: float,
-    height: int = MAP_HEIGHT,
-    t: Translate = untranslated,
+    moved: Floats, labels: Sequence[str], panel: Panel, *, first: int, limit: float, t: Translate = untranslated
 ) -> go.Figure:
     """How far an edit moves each token's state, level by level: (L + 1, N), embeddings at the bottom.
 
@@ -140,63 +68,57 @@ def moves(
     Args:
         moved: ‖Δx‖ / ‖x‖; NaN = the edited token itself.
         labels: the N tokens.
-        title: text above.
+        panel: title and height.
         first: index of the first edited token; a line stands before it.
         limit: end of the colour range; the same for all figures that are compared.
-        height: in pixels.
         t: translates the figure's own words.
     """
-    n_levels, n_tokens = moved.shape
-    step = -(-n_tokens // 30)
-    names = [t("embedding"), *(t("layer {n}").format(n=n) for n in range(1, n_levels))]
+    n_levels = len(moved)
     before = [float(row[:first].max(initial=0)) for row in moved]
-    names = [f"{name} · {short(most)}" for name, most in zip(names, before, strict=True)]
-    figure = go.Figure(
-        go.Heatmap(
-            z=moved.astype(np.float32),
-            zmin=0,
-            zmax=max(limit, 1e-9),
-            colorscale=COLORSCALE,
-            hoverongaps=False,
-            customdata=np.broadcast_to(np.array([tick_text(label) for label in labels]), moved.shape).tolist(),
-            hovertemplate="'%{customdata}', %{y}: %{z:.3f}<extra></extra>",
-            ygap=1,
-            colorbar={
-                "orientation": "h",
-                "thickness": 10,
-                "len": 0.5,
-                "x": 1,
-                "xanchor": "right",
-                "y": 1,
-                "yanchor": "bottom",
-                "tickvals": [0, limit],
-                "ticktext": ["0", f"{limit:.2f}"],
-                "tickfont": {"size": 13, "color": TEXT},
-                "outlinewidth": 0,
-            },
-        ),
-        layout={**layout("", height=height, top=58), "annotations": [heading(title)]},
+    names = [f"{name} · {short(most)}" for name, most in zip(level_names(n_levels, t), before, strict=True)]
+    shown = Maps(moved, ~np.isnan(moved), names, labels).in_blocks()
+    n_columns, step = shown.shape[1], shown.step[1]
+    keys = Labels(shown.column_names, labels[::step], 13 if n_columns <= 20 else 11, math.ceil(n_columns / 30))
+    axes = keys.below()
+    axes["yaxis"] = {**QUIET, "tickvals": list(range(n_levels)), "ticktext": names}
+    axes["yaxis"] |= {"tickfont": {"size": 13, "color": TEXT}, "range": [-0.5, n_levels - 0.5]}
+    bar = flat_bar(x=0.95, xanchor="right", len=0.5, tickvals=[0, limit], ticktext=["0", f"{limit:.2f}"])
+    cells = {
+        **{"type": "heatmap", "z": shown.visible(), "zmin": 0, "zmax": max(limit, 1e-9)},
+        **{"colorscale": COLORSCALE, "hoverongaps": False, "ygap": 1, "colorbar": bar, "name": ""},
+        "customdata": np.broadcast_to(np.array([tick_text(name) for name in keys.names]), shown.shape).tolist(),
+        "hovertemplate": "'%{customdata}', %{y}: %{z:.3f}<extra></extra>",
+    }
+    edited = [
+        {"type": "rect", "x0": at - 0.5, "x1": at + 0.5, **_HIGH, "fillcolor": MASKED_FILL, "line": {"width": 0}}
+        for at in np.flatnonzero(~shown.allowed[0]).tolist()
+    ]
+    look = _look(panel, left=max(text_width(name, 13) for name in names) + 8, bottom=keys.depth)
+    look["annotations"] += [heading(note, size=12, yshift=18)] if (note := says_blocks(shown.step, t)) else []
+    return go.Figure(
+        [cells, *keepers(axes)], {**look, **axes, "shapes": [*edited, _upright(first / step - 0.5, ACCENT)]}
     )
-    edited = np.flatnonzero(np.isnan(moved[0]))
-    for position in edited:
-        figure.add_vrect(x0=position - 0.5, x1=position + 0.5, fillcolor=MASKED_FILL, line_width=0)
-    figure.add_vline(x=first - 0.5, line={"width": 2, "color": ACCENT})
-    figure.update_xaxes(
-        range=[-0.5, n_tokens - 0.5],
-        tickvals=list(range(0, n_tokens, step)),
-        ticktext=[tick_text(label) for label in labels][::step],
-        tickangle=key_angle(labels),
-        tickfont={"size": 13 if n_tokens <= 20 else 11, "color": TEXT},
-        showgrid=False,
-        zeroline=False,
-        automargin=True,
-    )
-    figure.update_yaxes(
-        tickvals=list(range(n_levels)),
-        ticktext=names,
-        tickfont={"size": 13, "color": TEXT},
-        showgrid=False,
-        zeroline=False,
-        automargin=True,
-    )
-    return figure
+
+
+def level_names(n_levels: int, t: Translate) -> list[str]:
+    """The embedding and the layers above it."""
+    return [t("embedding"), *(t("layer {n}").format(n=n) for n in range(1, n_levels))]
+
+
+def short(move: float) -> str:
+    """Two decimals; what rounding leaves as 0.00, and exactly nothing as 0."""
+    return f"{move:.2f}" if move else "0"
+
+
+_HIGH = {"yref": "paper", "y0": 0, "y1": 1}
+
+
+def _upright(x: float, colour: str, dash: str = "solid") -> dict[str, Any]:
+    """A line across the figure."""
+    return {"type": "line", "x0": x, "x1": x, **_HIGH, "line": {"width": 2, "color": colour, "dash": dash}}
+
+
+def _look(panel: Panel, *, left: float, bottom: float) -> dict[str, Any]:
+    look = layout("", height=panel.height, top=TOP)
+    look["margin"] |= {"l": left, "b": bottom, "autoexpand": False}
+    return {**look, "showlegend": False, "annotations": [heading(f"<b>{markup(panel.title)}</b>", yshift=36)]}

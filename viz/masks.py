@@ -1,224 +1,144 @@
-"""The figures of the mask lab: maps to set side by side, signed differences, matrices of a mask, moves by layer.
+"""The maps of the mask lab, to be set side by side: weights, scores, signed differences, the mask itself, its reach.
 
-Maps come from `viz.heatmaps.head_heatmap`, so that a cell, a token and a masked cell look as they do everywhere.
+They are drawn by `viz.heatmaps`, so that a cell, a token and a masked cell look as they do everywhere.
 """
 
-import html
-import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import plotly.graph_objects as go
 
-from viz.heatmaps import SECOND_AXES, head_heatmap
-from viz.pooling import block_size, in_blocks
-from viz.theme import ACCENT, HOLE, TEXT, Translate, hover, tick_text, untranslated
+from viz.axes import Frame
+from viz.heatmaps import CELL, Masked, color_bar, flat_bar, hatching, map_figure, weight_cells
+from viz.maps import Bools, Maps
+from viz.style import PLAIN, is_less, signed
+from viz.theme import ACCENT, HOLE, TEXT, Translate, heading, hover, markup, untranslated
 
-Floats = npt.NDArray[np.floating]
-Bools = npt.NDArray[np.bool_]
-Singles = npt.NDArray[np.float32]
-
-# Purple for less, orange for more, through no colour at all, so that 0 is the ground of a light and of a dark page.
-DIFFERENCES = [
-    [0.0, "rgba(94, 60, 153, 1)"],
-    [0.25, "rgba(128, 100, 190, 0.75)"],
-    [0.5, "rgba(128, 128, 128, 0)"],
-    [0.75, "rgba(240, 150, 60, 0.75)"],
-    [1.0, "rgba(220, 105, 10, 1)"],
-]
 SEEN = "rgba(62, 126, 182, 0.75)"  # a cell of a mask that lets the query look
+NEAR_TO_FAR = [[0, "#08306B"], [0.35, "#2171B5"], [1, "#BDD7E7"]]
 LEAST_WRITTEN = 15  # pixels: cells at least so large carry their numbers
+AROUND = 130  # pixels of a map's height that go to its title, colour bar and token labels, roughly
 MAP_HEIGHT = 350
-FRAME = 130  # pixels of a map's height that go to its title, colour bar and token labels, roughly
-LABEL = 11  # pixels that one token's label takes along an axis
+CENTRED = {"len": 0.84, "x": 0.5, "xanchor": "center"}  # a colour bar's last number reaches beyond its end
+TOP = 62  # pixels above a map: title and colour bar
 
 
-def weight_map(
-    attention: Floats,
-    allowed: Bools,
-    labels: Sequence[str],
-    *,
-    title: str,
-    query: int | None = None,
-    says_masked: bool = False,
-    height: int = MAP_HEIGHT,
-    t: Translate = untranslated,
-) -> go.Figure:
-    """One map among several, 0 to 1 as everywhere. `query` outlines a row. NaN cells stay empty."""
-    figure = head_heatmap(*in_blocks(attention, allowed, labels), title=title, height=height, t=t)
-    if says_masked and not allowed.all():
-        figure.add_annotation(
-            text="▨ " + t("masked"),
-            **{"x": 1, "y": 1, "xref": "paper", "yref": "paper", "xanchor": "right", "yanchor": "bottom"},
-            showarrow=False,
-            font={"color": TEXT},
-        )
-    return compact(figure, labels, query)
+@dataclass(frozen=True)
+class Panel:
+    """One map among several.
+
+    Attributes:
+        title: above the map.
+        query: index of the token whose row is outlined.
+        height: of the figure, in pixels.
+    """
+
+    title: str
+    query: int | None = None
+    height: int = MAP_HEIGHT
+
+    def figure(
+        self,
+        shown: Maps,
+        cells: dict[str, Any],
+        bar: dict[str, Any] | None,
+        t: Translate,
+        notes: Sequence[dict[str, Any]] = (),
+        masked: Masked | None = None,
+    ) -> go.Figure:
+        """Title, colour bar and map under each other, in small print: these maps stand three or four in a row."""
+        name = heading(f"<b>{markup(self.title)}</b>", yshift=36)
+        look = {"colorbar": {**flat_bar(**bar), "thickness": 7, **CENTRED}} if bar else {"showscale": False}
+        frame = Frame(self.height, TOP, largest=12, is_titled=False)
+        shapes = []
+        if self.query is not None:
+            row = self.query // shown.step[0]
+            box = {"x0": -0.5, "x1": shown.shape[1] - 0.5, "y0": row - 0.5, "y1": row + 0.5}
+            shapes = [{"type": "rect", **box, "line": {"color": ACCENT, "width": 2}, "fillcolor": HOLE}]
+        return map_figure(shown, {**cells, **look}, frame, [name, *notes], shapes=shapes, masked=masked, t=t)
 
 
-def difference_map(
-    difference: Floats,
-    labels: Sequence[str],
-    *,
-    title: str,
-    limit: float,
-    hidden: Bools | None = None,
-    height: int = MAP_HEIGHT,
-    t: Translate = untranslated,
-) -> go.Figure:
-    """Signed differences of weights from −limit to limit, purple to orange, 0 without colour.
+def weight_map(shown: Maps, panel: Panel, *, says_masked: bool = False, t: Translate = untranslated) -> go.Figure:
+    """Weights, 0 to 1 as everywhere. NaN cells stay empty; `says_masked` names the hatching above the map."""
+    shown = shown.in_blocks()
+    named = says_masked and not shown.allowed.all()
+    notes = [heading("▨ " + t("masked"), x=1, xanchor="right", yshift=36, size=13)] if named else []
+    return panel.figure(shown, weight_cells(shown.visible(), PLAIN, t), color_bar(PLAIN, t), t, notes)
+
+
+def difference_map(shown: Maps, panel: Panel, *, limit: float, t: Translate = untranslated) -> go.Figure:
+    """Signed differences from −limit to limit: purple and hatched less, orange more, 0 without colour.
 
     Args:
-        difference: (N, N).
-        labels: the N tokens.
-        title: text above the map.
+        shown: (N_q, N_k) differences; masked are the cells that neither mask allows.
+        panel: what stands around the map.
         limit: end of the colour range; the same for all maps that are compared.
-        hidden: (N, N), cells that neither mask allows: drawn as masked.
-        height: in pixels.
         t: translates the figure's own words.
     """
-    shown = np.ones(difference.shape, dtype=bool) if hidden is None else ~hidden
-    figure = head_heatmap(*in_blocks(difference, shown, labels, "farthest"), title=title, height=height, t=t)
+    shown = shown.in_blocks("farthest")
+    cells = {"z": shown.visible(), **signed(limit), "name": t("difference")}
+    cells["hovertemplate"] = hover(t(CELL), weight="%{z:+.2f}")
+    figure = panel.figure(shown, cells, signed_bar(limit, t("difference")), t)
+    return with_less_hatched(figure, shown, limit)
+
+
+def with_less_hatched(figure: go.Figure, shown: Maps, limit: float) -> go.Figure:
+    """The figure with horizontal lines over what is less, so that the sign is seen in grey print too."""
+    less = is_less(shown.visible(), limit)
+    return figure.add_trace(hatching(less, "-", TEXT)) if less.any() else figure
+
+
+def signed_bar(limit: float, name: str) -> dict[str, Any]:
+    """Ticks of a signed colour bar; ▤ is the hatching of what is less."""
     limit = max(limit, 1e-9)
-    figure.data[0].update(
-        zmin=-limit,
-        zmax=limit,
-        colorscale=DIFFERENCES,
-        name=t("difference"),
-        hovertemplate=hover(t("query '{query}' → key '{key}': {weight}"), weight="%{z:+.2f}"),
-        colorbar={"tickvals": [-limit, 0, limit], "ticktext": [f"{-limit:+.2f}", t("difference"), f"{limit:+.2f}"]},
-    )
-    return compact(figure, labels, None)
+    return {"tickvals": [-limit, 0, limit], "ticktext": [f"▤ −{limit:.2f}", name, f"+{limit:.2f}"]}
 
 
-def score_map(
-    scores: Floats,
-    allowed: Bools,
-    labels: Sequence[str],
-    *,
-    title: str,
-    limits: tuple[float, float],
-    query: int | None = None,
-    height: int = MAP_HEIGHT,
-    t: Translate = untranslated,
-) -> go.Figure:
+def score_map(shown: Maps, panel: Panel, *, limits: tuple[float, float], t: Translate = untranslated) -> go.Figure:
     """Scores before the softmax, between `limits`, which maps that are compared share."""
-    figure = head_heatmap(*in_blocks(scores, allowed, labels), title=title, height=height, t=t)
-    low, high = limits
-    figure.data[0].update(
-        zmin=low,
-        zmax=high,
-        name=t("score"),
-        hovertemplate=hover(t("query '{query}' → key '{key}': {weight}"), weight="%{z:.2f}"),
-        colorbar={"tickvals": [low, high], "ticktext": [f"{low:.1f}", f"{high:.1f}"]},
-    )
-    return compact(figure, labels, query)
+    shown, (low, high) = shown.in_blocks(), limits
+    cells = {"z": shown.visible(), "zmin": low, "zmax": high, "colorscale": PLAIN.colorscale, "name": t("score")}
+    cells["hovertemplate"] = hover(t(CELL), weight="%{z:.2f}")
+    return panel.figure(shown, cells, {"tickvals": [low, high], "ticktext": [f"{low:.1f}", f"{high:.1f}"]}, t)
 
 
 def mask_matrix(
     allowed: Bools,
     labels: Sequence[str],
+    panel: Panel,
     *,
-    title: str,
     words: tuple[str, str] = ("1", "0"),
-    query: int | None = None,
-    height: int = MAP_HEIGHT,
     t: Translate = untranslated,
 ) -> go.Figure:
     """A mask itself: filled where the query may look, hatched where it may not, with `words` written in small ones."""
-    n_tokens = len(labels)
-    nothing = np.zeros((n_tokens, n_tokens), dtype=np.float32)
-    figure = head_heatmap(*in_blocks(nothing, allowed, labels), title=title, height=height, t=t)
+    shown = Maps(np.zeros(allowed.shape, dtype=np.float32), allowed, labels).in_blocks()
     may, may_not = words
-    figure.data[0].update(
-        colorscale=[[0, SEEN], [1, SEEN]],
-        showscale=False,
-        hovertemplate=hover(t("query '{query}' → key '{key}': {weight}"), weight=t("may look") + f" ({may})"),
-    )
-    if (height - FRAME) / n_tokens >= LEAST_WRITTEN:
-        query_at, key_at = np.indices((n_tokens, n_tokens)).reshape(2, -1)
-        figure.add_trace(
-            go.Scatter(
-                x=key_at.astype(np.int16),
-                y=query_at.astype(np.int16),
-                text=[may if cell else may_not for cell in allowed.ravel()],
-                mode="text",
-                textfont={"size": 11, "color": TEXT},
-                hoverinfo="skip",
-                showlegend=False,
-            )
-        )
-    return compact(figure, labels, query)
+    says = hover(t(CELL), weight=t("may look") + f" ({may})")
+    cells = {"z": shown.visible(), "colorscale": [[0, SEEN], [1, SEEN]], "hovertemplate": says, "name": ""}
+    figure = panel.figure(shown, cells, None, t)
+    if (panel.height - AROUND) / len(labels) < LEAST_WRITTEN:
+        return figure
+    query_at, key_at = np.indices(allowed.shape).reshape(2, -1).astype(np.int16)
+    written = {"x": key_at, "y": query_at, "text": [may if cell else may_not for cell in allowed.ravel()]}
+    font = {"size": 11, "color": TEXT}
+    return figure.add_trace(go.Scatter(**written, mode="text", textfont=font, hoverinfo="skip", showlegend=False))
 
 
-def compact(figure: go.Figure, labels: Sequence[str], query: int | None) -> go.Figure:
-    """Title, colour bar and map under each other, in small print: these maps stand three or four in a row.
-
-    The figure shows the tokens `labels` as `in_blocks` has them; `query` counts tokens. It is taken apart and made
-    anew: changing the layout of a figure that has traces takes Plotly three times as long.
-    """
-    first, *others = (trace.to_plotly_json() for trace in figure.data)
-    layout = figure.layout.to_plotly_json()
-    del layout["template"]  # the default one, which a new figure gets without checking it
-    n_tokens = len(labels)
-    size = 12 if n_tokens <= 16 else 10 if n_tokens <= 28 else 9
-    for name, axis in layout.items():
-        if name.startswith(("xaxis", "yaxis")):
-            axis["tickfont"]["size"] = size
-            axis.pop("title", None)
-    for annotation in layout["annotations"]:
-        annotation["yshift"] = 32
-        annotation["font"]["size"] = 15 if annotation["x"] == 0 else 13
-    layout["margin"]["t"] = 58
-    layout["showlegend"] = False  # it would push the map down
-    bar = first["colorbar"]
-    bar |= {"len": 1, "x": 0, "xanchor": "left", "thickness": 7, "ypad": 3, "tickangle": 0}
-    bar["tickfont"]["size"] = 12
-    if _thin(layout, labels):
-        others.append({"type": "scatter", **SECOND_AXES})
-    if query is not None:
-        row = query // block_size(n_tokens)
-        box = {"x0": -0.5, "x1": len(first["z"]) - 0.5, "y0": row - 0.5, "y1": row + 0.5}
-        line = {"color": ACCENT, "width": 2}
-        layout["shapes"] = [{"type": "rect", **box, "line": line, "fillcolor": HOLE}]
-    return go.Figure([first, *others], layout)
-
-
-def heading(title: str) -> dict[str, object]:
-    """A title above the corner of a figure, where `compact` puts the titles of maps."""
-    return {
-        "text": f"<b>{html.escape(title, quote=False)}</b>",
-        "x": 0,
-        "y": 1,
-        "xref": "paper",
-        "yref": "paper",
-        "xanchor": "left",
-        "yanchor": "bottom",
-        "yshift": 32,
-        "showarrow": False,
-        "font": {"size": 15, "color": TEXT},
-    }
-
-
-def _thin(layout: dict[str, Any], labels: Sequence[str]) -> bool:
-    """Fewer token labels where they would overlap; of a block, its first token.
-
-    As in head_heatmap: hover reads all names from the first pair of axes, the thinned labels stand on a second pair.
-    Says whether that pair is new, and so needs a trace.
-    """
-    ticks = [tick_text(label) for label in labels[:: block_size(len(labels))]]
-    step = math.ceil(len(ticks) * LABEL / (layout["height"] - FRAME))
-    if step == 1:
-        return False
-    is_new = "xaxis2" not in layout
-    for letter, side in (("x", "bottom"), ("y", "left")):
-        names = layout[f"{letter}axis"]
-        if is_new:
-            kept = ("showgrid", "zeroline", "ticks", "tickfont", "tickmode", "tickangle", "range", "automargin")
-            second = {name: value for name, value in names.items() if name in kept}
-            layout[f"{letter}axis2"] = {**second, "overlaying": letter, "matches": letter, "side": side}
-            names["showticklabels"] = False
-        layout[f"{letter}axis2"] |= {"tickvals": names["tickvals"][::step], "ticktext": ticks[::step]}
-    return is_new
+def reach_map(
+    needed: npt.NDArray[np.integer],
+    labels: Sequence[str],
+    panel: Panel,
+    *,
+    n_layers: int,
+    t: Translate = untranslated,
+) -> go.Figure:
+    """The fewest layers after which a query can know of a key; hatched where `n_layers` aren't enough (−1)."""
+    shown = Maps(needed.astype(np.float32), needed >= 0, labels).in_blocks("least")
+    cells = {"z": shown.visible(), "zmin": 0, "zmax": max(n_layers, 1), "colorscale": NEAR_TO_FAR, "name": ""}
+    cells["hovertemplate"] = hover(t("query '{query}' knows of key '{key}' after layer {weight}"), weight="%{z:d}")
+    bar = {"tickvals": [0, n_layers / 2, n_layers], "ticktext": ["0", t("layers needed"), str(n_layers)]}
+    unknown = Masked(t("out of reach"), hover(t("query '{query}' knows nothing of key '{key}'"), weight=""))
+    return panel.figure(shown, cells, bar, t, masked=unknown)

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +11,16 @@ from viz.encoding import SMALLEST_LOG, Curve, scale_table
 from viz.theme import COLORSCALE
 
 COLORSCALES = ("Cividis", "Viridis", "Inferno", "Greys")  # each perceptually even and safe for colour-blind readers
-DIFFERENCE_SCALE = "PuOr_r"  # purple = B less, orange = B more: apart for every kind of colour blindness
+DIFFERENCE_SCALE = "PuOr_r"  # purple = less, orange = more: apart for every kind of colour blindness
+# The same through no colour at all, so that 0 is the ground of a light and of a dark page.
+DIFFERENCES = [
+    [0.0, "rgba(94, 60, 153, 1)"],
+    [0.25, "rgba(128, 100, 190, 0.75)"],
+    [0.5, "rgba(128, 128, 128, 0)"],
+    [0.75, "rgba(240, 150, 60, 0.75)"],
+    [1.0, "rgba(220, 105, 10, 1)"],
+]
+SEEN_FROM = 0.08  # of the limit: nearer to 0 a difference has hardly a colour
 
 Floats = npt.NDArray[np.float32]
 
@@ -55,6 +65,16 @@ class Style:
 
 
 PLAIN = Style()
+
+
+def signed(limit: float) -> dict[str, Any]:
+    """A heatmap's colours from −limit to limit: purple is less, orange more, and 0 the ground of the page."""
+    return {"zmin": -max(limit, 1e-9), "zmax": max(limit, 1e-9), "colorscale": DIFFERENCES}
+
+
+def is_less(values: npt.NDArray[np.floating], limit: float) -> npt.NDArray[np.bool_]:
+    """The cells to hatch, so that the sign is seen without colour: below 0 by enough to have a colour at all."""
+    return np.asarray(np.nan_to_num(values) < -SEEN_FROM * max(limit, 1e-9))
 
 
 def scale_colours(colorscale: str, places: npt.NDArray[np.floating]) -> npt.NDArray[np.uint8]:

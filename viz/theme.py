@@ -4,6 +4,8 @@ Paper and plot background are transparent and text takes the colour of the page,
 """
 
 import html
+import math
+import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,6 +17,11 @@ MASKED_LINES = "rgba(128, 128, 128, 0.75)"
 HOLE = "rgba(0, 0, 0, 0)"
 TEXT = "#000037"  # near black; Streamlit's browser side puts the strongest text colour of the theme in its place
 MAX_LABEL = 18  # columns of a token shown on an axis; a Chinese character is two columns wide
+LINE = 1.3  # of a text's size, from one line to the next
+LONGEST_STACK = 7  # characters under each other
+LONGEST_RUN = 2  # Latin letters that stay side by side in a stack
+DOWNWARDS = str.maketrans("（）「」『』《》〈〉【】—…", "︵︶﹁﹂﹃﹄︽︾︿﹀︻︼︱︙")
+_EMS = {**dict.fromkeys("ijlI.,:;'|!()[]{} ", 0.3), **dict.fromkeys("frt-/", 0.38), **dict.fromkeys("mwMW@%—…▁␣", 0.9)}
 SLANTED = 24  # labels below an axis; more stand upright, so that they don't overlap
 
 Translate = Callable[[str], str]
@@ -55,9 +62,39 @@ def shortened(text: str, most: int) -> str:
     return text + "…"
 
 
+def is_upright(label: str) -> bool:
+    """Whether a label below a map is set as Chinese is set downwards: character under character."""
+    runs = re.split(r"[\u2e80-\U0003ffff]", label)
+    return any_wide([label]) and max(map(len, runs)) <= LONGEST_RUN
+
+
+def stacked(label: str) -> str:
+    """The characters under each other; brackets as they look there. Markup stays whole."""
+    parts = re.findall(r"&\w+;|[!-~]{1,2}|.", label.translate(DOWNWARDS))
+    if len(parts) > LONGEST_STACK:
+        parts = [*parts[: LONGEST_STACK - 1], "︙"]
+    return "<br>".join(parts)
+
+
 def key_angle(labels: Sequence[str]) -> int:
-    """By how many degrees the labels below a map are turned. Chinese fills its square: slanted, it would overlap."""
+    """By how many degrees the labels below a map are turned, save those that are upright."""
     return -90 if len(labels) > SLANTED or any_wide(labels) else -60
+
+
+def text_width(text: str, size: float) -> float:
+    """Pixels that a text takes, markup escaped or not: an upper bound for Streamlit's font, measured nowhere."""
+    return size * sum(
+        _EMS.get(character, 0.56 if columns(character) == 1 else 1.0) for character in html.unescape(text)
+    )
+
+
+def text_depth(label: str, size: float, angle: int) -> float:
+    """Pixels that a label takes below a map."""
+    label = shortened(label, MAX_LABEL)
+    if is_upright(label):
+        return size * LINE * (1 + stacked(label).count("<br>"))
+    turn = math.radians(-angle)
+    return text_width(label, size) * math.sin(turn) + size * math.cos(turn)
 
 
 def layout(title: str, *, height: int, top: int, note: str = "") -> dict[str, Any]:
@@ -79,6 +116,22 @@ def layout(title: str, *, height: int, top: int, note: str = "") -> dict[str, An
         "paper_bgcolor": HOLE,
         "plot_bgcolor": HOLE,
         "hoverlabel": {"font": {"size": 15}},
+    }
+
+
+def markup(text: str) -> str:
+    """Text as Plotly shows it unharmed."""
+    return html.escape(text, quote=False)
+
+
+def heading(text: str, *, size: float = 15, x: float = 0, y: float = 1, **more: Any) -> dict[str, Any]:
+    """Words above the corner of a figure, or above a point of it. A title would be moved out by a colour bar."""
+    return {
+        "text": text,
+        **{"x": x, "y": y, "xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "bottom"},
+        "showarrow": False,
+        "font": {"size": size, "color": TEXT},
+        **more,
     }
 
 

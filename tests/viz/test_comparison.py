@@ -36,7 +36,10 @@ def test_bars_are_the_distance_of_each_row(found):
 
 
 def test_cells_masked_on_one_side_only_are_shown_and_on_both_are_hatched(found):
-    assert len(difference_heatmap(found).data) == 2  # heatmap and bars: bidirectional A allows everything
+    assert [trace.name for trace in difference_heatmap(found).data if trace.name] == [
+        "difference B − A",
+        "distance of the row",
+    ]  # bidirectional A allows everything
     model = load("minilm")
     a = by_pieces(model.trace("A cat sat.", "causal"))
     b = by_pieces(model.trace("A dog sat.", "causal"))

@@ -5,6 +5,7 @@ import pytest
 
 from viz.dependency_arcs import arc_figure, sentence_width
 from viz.heatmaps import head_heatmap
+from viz.maps import Maps
 from viz.scores import Bar, _ink, head_bars, outline, score_grid, used_against_looked
 
 VALUES = np.array([[0.9, 0.2], [0.4, np.nan]])
@@ -93,6 +94,6 @@ def test_a_long_sentence_asks_for_room():
 
 
 def test_gold_cells_are_framed():
-    figure = head_heatmap(np.eye(3), np.ones((3, 3), bool), ["a", "b", "c"])
+    figure = head_heatmap(Maps(np.eye(3), np.ones((3, 3), bool), ["a", "b", "c"]))
     outline(figure, [(0, 2), (1, 0)])
     assert [(box.x0, box.y0) for box in figure.layout.shapes] == [(1.5, -0.5), (-0.5, 0.5)]

@@ -5,7 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from viz.masks import difference_map
+from viz.maps import Maps
+from viz.masks import Panel, difference_map
 from viz.scores import score_grid
 from viz.steps import tiles_figure
 
@@ -17,7 +18,7 @@ LABELS = ("a", "b")
     "figure",
     [
         pytest.param(tiles_figure(VALUES[None], ["x"], LABELS), id="steps"),
-        pytest.param(difference_map(VALUES, LABELS, title="", limit=0.4), id="masks"),
+        pytest.param(difference_map(Maps(VALUES, VALUES == VALUES, LABELS), Panel(""), limit=0.4), id="masks"),
         pytest.param(score_grid(VALUES, VALUES > 0, LABELS, LABELS, [["", ""], ["", ""]], quantity="gain"), id="gains"),
     ],
 )

@@ -17,6 +17,7 @@ from ui.frame import controls, links, loading, remarks
 from ui.frame.languages import _, plain, spoken_names
 from viz.comparison import difference_heatmap
 from viz.heatmaps import head_heatmap
+from viz.maps import Maps
 from viz.style import Style
 
 PAIRS = Path(__file__).parents[2] / "data" / "pairs.json"
@@ -63,7 +64,7 @@ def compare_tab(trace: AttentionTrace, reading: Reading, view: View, style: Styl
         (b, "B", name_b, found.b, found.allowed_b, found.labels_b),
     ):
         place.markdown(f"**{letter}** · {plain(name)}")  # in the figure it would run into the colour bar
-        figure = head_heatmap(weights, allowed, labels, height=HEIGHT, narrow=True, style=shared, t=_)
+        figure = head_heatmap(Maps(weights, allowed, labels), shared, height=HEIGHT, narrow=True, t=_)
         place.plotly_chart(figure, key=f"compare_{letter}", config=remarks.CHART)
     difference.markdown(f"**{_('B − A')}** · {_('purple: B looks less, orange: B looks more')}")
     figure = difference_heatmap(found, height=HEIGHT, text_scale=view.text_scale, t=_)

@@ -9,7 +9,9 @@ from ui.attention.strip import strip
 from ui.attention.view import View, segments
 from ui.frame import remarks
 from ui.frame.languages import _, plain
-from viz.heatmaps import head_heatmap, layer_grid
+from viz.heatmaps import head_heatmap
+from viz.layer_grid import layer_grid
+from viz.maps import Maps
 from viz.style import Style
 
 GRID_HEIGHT = 560
@@ -37,31 +39,17 @@ def heads_tab(trace: AttentionTrace, reading: Reading, view: View, style: Style)
         strip(trace, reading, view, style, key="tiles", tile=TILE)
         return
     of = reading.trace
-    grid = layer_grid(
-        of.attention[view.layer],
-        of.allowed,
-        of.labels,
-        layer=view.layer,
-        selected=view.head,
-        height=GRID_HEIGHT,
-        style=style,
-        t=_,
-    )
+    shown_maps = Maps(of.attention[view.layer], of.allowed, of.labels)
+    grid = layer_grid(shown_maps, style, layer=view.layer, selected=view.head, height=GRID_HEIGHT, t=_)
     st.plotly_chart(grid, key="layer_grid", config=remarks.CHART)
 
 
 def _rollout(trace: AttentionTrace, view: View) -> None:
     flow = maps.flow(trace, view.layer + 1)
     left, right = st.columns([3, 2], gap="medium")
-    figure = head_heatmap(
-        flow,
-        flow > 0,
-        trace.tokens,
-        title=f"1–{view.layer + 1}",
-        height=ROLLOUT_HEIGHT,
-        style=Style(view.colorscale, quantity=_("share of the input token"), text_scale=view.text_scale),
-        t=_,
-    )
+    style = Style(view.colorscale, quantity=_("share of the input token"), text_scale=view.text_scale)
+    shown = Maps(flow, flow > 0, trace.tokens)
+    figure = head_heatmap(shown, style, title=f"1–{view.layer + 1}", height=ROLLOUT_HEIGHT, t=_)
     left.markdown(f"**{_('Rollout through layers 1 to {layer}').format(layer=view.layer + 1)}**")
     left.plotly_chart(figure, key="rollout_map", config=remarks.CHART)
     right.markdown(
@@ -83,15 +71,8 @@ def _side_by_side(trace: AttentionTrace, view: View) -> None:
     for place, (name, kind) in zip(places, READINGS.items(), strict=True):
         reading = maps.reading(trace, view, name)
         of = reading.trace
-        figure = head_heatmap(
-            of.attention[view.layer, view.head],
-            of.allowed,
-            of.labels,
-            title=view.name,
-            height=SIDE_HEIGHT,
-            style=maps.style(reading, view, name),
-            t=_,
-        )
+        shown = Maps(of.attention[view.layer, view.head], of.allowed, of.labels)
+        figure = head_heatmap(shown, maps.style(reading, view, name), title=view.name, height=SIDE_HEIGHT, t=_)
         with place:
             st.markdown(f"**{_(kind.title)}**")
             st.plotly_chart(figure, key=f"side_{name}", config=remarks.CHART)

@@ -20,6 +20,7 @@ from ui.frame.languages import _, explain, plain
 from ui.frame.loading import Again
 from ui.frame.tabs import open_tab
 from viz.heatmaps import head_heatmap
+from viz.maps import Maps
 from viz.style import Style
 
 MAP_HEIGHT = 380  # pixels: sentence, maps and controls stand on a laptop's screen without scrolling
@@ -101,15 +102,8 @@ def explore(again: Again) -> None:
 
 def _map(reading: Reading, view: View, style: Style, *, height: int) -> None:
     of = reading.trace
-    figure = head_heatmap(
-        of.attention[view.layer, view.head],
-        of.allowed,
-        of.labels,
-        title=_("Head {name}").format(name=view.name),
-        height=height,
-        style=style,
-        t=_,
-    )
+    shown = Maps(of.attention[view.layer, view.head], of.allowed, of.labels)
+    figure = head_heatmap(shown, style, title=_("Head {name}").format(name=view.name), height=height, t=_)
     st.plotly_chart(figure, key="head_map", config=remarks.CHART, alt=_alt(view))
 
 

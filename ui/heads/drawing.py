@@ -13,6 +13,7 @@ from ui.heads.choices import View
 from ui.heads.words import COREFERENCE_NAMES, RELATIONS, clause
 from viz.dependency_arcs import arc_figure, sentence_width
 from viz.heatmaps import head_heatmap
+from viz.maps import Maps
 from viz.scores import outline
 
 
@@ -50,14 +51,8 @@ def draw(view: View, shown: Shown, marked: Sequence[int] = ()) -> DeltaGenerator
             alt=_sentence_alt(view, shown),
         )
     left, right = st.columns([5, 6], gap="medium")
-    map_ = head_heatmap(
-        shown.maps.maps[view.head],
-        shown.maps.allowed,
-        words,
-        title=_("Head {name}").format(name=view.name),
-        height=430,
-        t=_,
-    )
+    of_head = Maps(shown.maps.maps[view.head], shown.maps.allowed, words)
+    map_ = head_heatmap(of_head, title=_("Head {name}").format(name=view.name), height=430, t=_)
     outline(map_, [(link.asking, link.wanted) for link in shown.links])
     with left:
         st.plotly_chart(

@@ -11,8 +11,9 @@ from ui.frame.remarks import CHART
 from ui.masks.choice import name
 from ui.masks.picture import amount
 from ui.masks.runs import leak_of, revealed_of, words_it_knows
+from viz.maps import Maps
 from viz.mask_effects import moves
-from viz.masks import weight_map
+from viz.masks import Panel, weight_map
 
 REVEALED_AT_FIRST = 5
 
@@ -41,7 +42,7 @@ def leak_test(first: AttentionTrace, second: AttentionTrace) -> None:
     for i, (trace, found, side) in enumerate(zip((first, second), leaks, st.columns(2, gap="small"), strict=True)):
         title = name(without_padding(trace.mask))
         labels = first.tokens[: found.moved.shape[1]]
-        figure = moves(found.moved, labels, title=title, first=found.first, limit=limit, height=320, t=_)
+        figure = moves(found.moved, labels, Panel(title, height=320), first=found.first, limit=limit, t=_)
         side.plotly_chart(figure, key=f"leak{i}", config=CHART)
         said.append(_moved(title, found))
     say.markdown("  \n".join(dict.fromkeys(said)))
@@ -86,7 +87,7 @@ def reveal(trace: AttentionTrace, layer: int, head: int) -> None:
         now = revealed_of(trace, mask, n, layer).attention[head]
         full, allowed = np.full((n_tokens, n_tokens), np.nan), np.ones((n_tokens, n_tokens), dtype=bool)
         full[:n, :n], allowed[:n, :n] = now, mask.allowed(n).numpy()
-        figure = weight_map(full, allowed, labels, title=name(mask), query=n - 1, height=340, t=_)
+        figure = weight_map(Maps(full, allowed, labels), Panel(name(mask), n - 1, 340), t=_)
         place.plotly_chart(figure, key=f"time{i}", config=CHART)
         if n > 1:
             before = revealed_of(trace, mask, n - 1, layer).attention[head]

@@ -13,8 +13,8 @@ from ui.frame.languages import _, explain, plain
 from ui.frame.remarks import CHART
 from ui.masks import choice, grid
 from ui.masks.choice import KINDS, SIZED, query_row
-from viz.mask_flow import flow_graph, gallery, reach_map
-from viz.masks import mask_matrix
+from viz.mask_flow import flow_graph, gallery
+from viz.masks import Panel, mask_matrix, reach_map
 
 SHOWN = ("bidirectional", "causal", "window", "prefix", "padding", "drawn")
 FIRST_SIZES = {kind: NUMBER_BOUNDS[kind][2] for kind in SIZED} | {"padding": 3}
@@ -87,9 +87,9 @@ def _flow(allowed: Bools, trace: AttentionTrace, kind: str, query: int, n_layers
     """One mask as a 0/1 matrix (or the grid to draw in), as what is known after some layers, and as a graph."""
     needed = layers_needed(allowed, n_layers)
     title = _("known after {n} layers").format(n=n_layers)
-    known = reach_map(needed, trace.tokens, title=title, n_layers=n_layers, query=query, height=350, t=_)
+    known = reach_map(needed, trace.tokens, Panel(title, query), n_layers=n_layers, t=_)
     title = _("what can reach “{token}”").format(token=trace.tokens[query])
-    graph = flow_graph(allowed, trace.tokens, title=title, query=query, n_layers=n_layers, height=350, t=_)
+    graph = flow_graph(allowed, trace.tokens, Panel(title), query=query, n_layers=n_layers, t=_)
     if kind == "drawn":
         left, right = st.columns([7, 4], gap="small")
         with left.container(border=True):
@@ -98,7 +98,7 @@ def _flow(allowed: Bools, trace: AttentionTrace, kind: str, query: int, n_layers
         right.plotly_chart(known, key="known", config=CHART)
         return
     left, middle, right = st.columns([3, 3, 4.4], gap="small")
-    matrix = mask_matrix(allowed, trace.tokens, title=_("one layer: 1 = may look"), query=query, height=350, t=_)
+    matrix = mask_matrix(allowed, trace.tokens, Panel(_("one layer: 1 = may look"), query), t=_)
     left.plotly_chart(matrix, key="matrix", config=CHART)
     middle.plotly_chart(known, key="known", config=CHART)
     right.plotly_chart(graph, key="graph", config=CHART)

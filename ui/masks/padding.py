@@ -9,7 +9,8 @@ from ui.frame.languages import _, explain
 from ui.frame.remarks import CHART
 from ui.masks.picture import amount
 from ui.masks.runs import padded_of, words_it_knows
-from viz.masks import weight_map
+from viz.maps import Maps
+from viz.masks import Panel, weight_map
 
 CASE_NAMES = dict(zip(CASES, ("none", "causal", "padding", "causal + padding"), strict=True))
 
@@ -45,7 +46,7 @@ def padding(trace: AttentionTrace, layer: int, head: int) -> None:
         if base == "causal":
             title = f"{_('causal')}, {title}"
         attention, allowed = batch.attention[case, head], batch.allowed[case]
-        figure = weight_map(attention, allowed, batch.labels, title=title, height=350, t=_)
+        figure = weight_map(Maps(attention, allowed, batch.labels), Panel(title), t=_)
         place.plotly_chart(figure, key=f"padded {place is middle}", config=CHART)
     with right:
         _numbers(batch, layer, head, with_)

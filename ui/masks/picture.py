@@ -14,10 +14,9 @@ from ui.frame.remarks import CHART, scientific
 from ui.frame.unread import caution, unread
 from ui.masks.choice import name
 from ui.masks.runs import scores_of
-from viz.heatmaps import layer_grid
-from viz.mask_effects import difference_grid, entitle
-from viz.masks import difference_map, weight_map
-from viz.pooling import block_size
+from viz.layer_grid import difference_grid, layer_grid
+from viz.maps import Maps, block_step
+from viz.masks import Panel, difference_map, weight_map
 
 GRID_HEIGHT = 335
 VIEWS = {"one": "one head", "all": "all heads", "split": "difference, split"}
@@ -64,7 +63,7 @@ def honest(first: AttentionTrace, second: AttentionTrace) -> None:
 
 def blocks(trace: AttentionTrace) -> None:
     """Says what a cell stands for where a long sentence is drawn in blocks."""
-    if (step := block_size(trace.n_tokens)) > 1:
+    if (step := block_step(trace.n_tokens)) > 1:
         said = _(
             "A long sentence: a cell of these maps shows the largest of {step} × {step} weights, and of the change the "
             "one farthest from 0. The Attention page draws every weight."
@@ -96,16 +95,10 @@ def one_head(first: AttentionTrace, second: AttentionTrace, layer: int, head: in
     left, middle, right = st.columns(3, gap="small")
     for place, trace, key in ((left, first, "first"), (middle, second, "second")):
         attention, title = trace.attention[layer, head], name(trace.mask)
-        figure = weight_map(attention, trace.allowed, trace.tokens, title=title, says_masked=True, t=_)
+        figure = weight_map(Maps(attention, trace.allowed, trace.tokens), Panel(title), says_masked=True, t=_)
         place.plotly_chart(figure, key=key, config=CHART)
-    figure = difference_map(
-        difference,
-        first.tokens,
-        title=_("change"),
-        limit=largest(difference),
-        hidden=~(first.allowed | second.allowed),
-        t=_,
-    )
+    shown = Maps(difference, first.allowed | second.allowed, first.tokens)
+    figure = difference_map(shown, Panel(_("change")), limit=largest(difference), t=_)
     right.plotly_chart(figure, key="difference", config=CHART)
     _say_hidden(first, second, layer, head)
 
@@ -115,13 +108,15 @@ def all_heads(first: AttentionTrace, second: AttentionTrace, layer: int, head: i
     left, middle, right = st.columns(3, gap="small")
     for place, trace, key in ((left, first, "first_grid"), (middle, second, "second_grid")):
         attention = trace.attention[layer]
-        figure = layer_grid(attention, trace.allowed, trace.tokens, layer=layer, selected=head, height=GRID_HEIGHT, t=_)
-        place.plotly_chart(entitle(figure, name(trace.mask)), key=key, config=CHART)
+        shown = Maps(attention, trace.allowed, trace.tokens)
+        figure = layer_grid(shown, layer=layer, selected=head, title=name(trace.mask), height=GRID_HEIGHT, t=_)
+        place.plotly_chart(figure, key=key, config=CHART)
     difference = second.attention[layer] - first.attention[layer]
     limit = largest(difference)
-    figure = difference_grid(difference, first.tokens, layer=layer, limit=limit, selected=head, height=GRID_HEIGHT, t=_)
     title = _("change, {low} to {high}").format(low=f"−{limit:.2f}", high=f"+{limit:.2f}")
-    right.plotly_chart(entitle(figure, title), key="difference_grid", config=CHART)
+    shown = Maps(difference, first.allowed | second.allowed, first.tokens)
+    figure = difference_grid(shown, layer=layer, limit=limit, selected=head, title=title, height=GRID_HEIGHT, t=_)
+    right.plotly_chart(figure, key="difference_grid", config=CHART)
     said = _("Share of a row's weight that moves to other keys, mean over queries: ")
     st.markdown(plain(said + most_and_least(weight_moved(difference), layer)))
 
@@ -146,12 +141,12 @@ def split(first: AttentionTrace, second: AttentionTrace, layer: int, head: int) 
         second.allowed,
     )
     limit = max(largest(parts.difference), largest(parts.by_mask), largest(parts.by_input))
-    hidden = ~(first.allowed | second.allowed)
+    allowed = first.allowed | second.allowed
     only_hides = hides_only(second.allowed, first.allowed)
     titles = (_("change"), "= " + (_("cut and rescale") if only_hides else _("other mask")), "+ " + _("changed input"))
     values = (parts.difference, parts.by_mask, parts.by_input)
     for place, title, value in zip(st.columns(3, gap="small"), titles, values, strict=True):
-        figure = difference_map(value, first.tokens, title=title, limit=limit, hidden=hidden, t=_)
+        figure = difference_map(Maps(value, allowed, first.tokens), Panel(title), limit=limit, t=_)
         place.plotly_chart(figure, key=f"split {title}", config=CHART)
     said = _(
         "Layer {layer}: changed input moves a weight by at most {input}; "

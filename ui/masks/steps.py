@@ -1,5 +1,7 @@
 """The tab "Before the softmax": S, M, S + M and the softmax of one head, and the wrong order beside the right one."""
 
+from functools import partial
+
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -11,8 +13,9 @@ from ui.frame.languages import _, plain
 from ui.frame.remarks import CHART
 from ui.masks.choice import name, query_row
 from ui.masks.runs import scores_of
+from viz.maps import Maps
 from viz.mask_effects import row_sums
-from viz.masks import mask_matrix, score_map, weight_map
+from viz.masks import Panel, mask_matrix, score_map, weight_map
 
 SMALL = 300  # pixels: four maps in a row
 WRONG = 330
@@ -39,10 +42,10 @@ def steps(trace: AttentionTrace, layer: int, head: int) -> None:
         in_numbers(scores[query], allowed[query], right[query], wrong[query], labels), hide_index=True, height=WRONG
     )
     title = _("wrong: softmax(S), then 0")
-    figure = weight_map(wrong, allowed, labels, title=title, query=query, height=WRONG, t=_)
+    figure = weight_map(Maps(wrong, allowed, labels), Panel(title, query, WRONG), t=_)
     map_place.plotly_chart(figure, key="wrong", config=CHART)
     sums = wrong.sum(axis=-1)
-    figure = row_sums(sums, labels, title=_("wrong: row sums"), query=query, height=WRONG, t=_)
+    figure = row_sums(sums, labels, Panel(_("wrong: row sums"), query, WRONG), t=_)
     sum_place.plotly_chart(figure, key="sums", config=CHART)
     st.markdown(plain(verdict(right, sums, allowed, labels, query)))
 
@@ -56,12 +59,12 @@ def _matrices(
 ) -> None:
     limits = (float(scores.min()), float(scores.max()))
     all_seen = np.ones_like(allowed)
-    title = _("M: 0, hatched −∞")
+    panel = partial(Panel, query=query, height=SMALL)
     figures = (
-        score_map(scores, all_seen, labels, title="S = QKᵀ / √d_k", limits=limits, query=query, height=SMALL, t=_),
-        mask_matrix(allowed, labels, title=title, words=("0", "−∞"), query=query, height=SMALL, t=_),
-        score_map(scores, allowed, labels, title="S + M", limits=limits, query=query, height=SMALL, t=_),
-        weight_map(right, allowed, labels, title="softmax(S + M)", query=query, height=SMALL, t=_),
+        score_map(Maps(scores, all_seen, labels), panel("S = QKᵀ / √d_k"), limits=limits, t=_),
+        mask_matrix(allowed, labels, panel(_("M: 0, hatched −∞")), words=("0", "−∞"), t=_),
+        score_map(Maps(scores, allowed, labels), panel("S + M"), limits=limits, t=_),
+        weight_map(Maps(right, allowed, labels), panel("softmax(S + M)"), t=_),
     )
     for i, (place, figure) in enumerate(zip(st.columns(4, gap="small"), figures, strict=True)):
         place.plotly_chart(figure, key=f"step{i}", config=CHART)
