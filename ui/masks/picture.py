@@ -66,7 +66,7 @@ def blocks(trace: AttentionTrace) -> None:
     if (step := block_step(trace.n_tokens)) > 1:
         said = _(
             "A long sentence: a cell of these maps shows the largest of {step} × {step} weights, and of the change the "
-            "one farthest from 0. The Attention page draws every weight."
+            "one farthest from 0."
         )
         st.caption(said.format(step=step))
 
