@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from analysis.evidence.arrows import NOWHERE, Arrows, Batch, Choices, Line, heaviest, sharing, visible_words, word_maps
-from analysis.evidence.corpora.corpus import Passage, Sentence
+from analysis.evidence.corpora.annotated import Passage, Sentence
 from analysis.evidence.resume import Arrays
 from model.masks import Mask
 from model.tracing import AttentionModel

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.evidence.arrows import NOWHERE
-from analysis.evidence.corpora.corpus import Passage
+from analysis.evidence.corpora.annotated import Passage
 from analysis.evidence.held_out import HeadIntervals, HeldOut, Hits, head_intervals, held_out
 from analysis.evidence.intervals import DRAWS, FEWEST_SENTENCES, groups_of, halves
 from analysis.evidence.scoring import Run

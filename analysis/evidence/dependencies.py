@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.evidence.arrows import Arrows
-from analysis.evidence.corpora.corpus import Sentence, relation
+from analysis.evidence.corpora.annotated import Sentence, relation
 from analysis.evidence.held_out import HeadIntervals, HeldOut, Hits, head_intervals, held_out
 from analysis.evidence.intervals import DRAWS, FEWEST_SENTENCES, groups_of, halves
 from analysis.evidence.scoring import Run

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.evidence.coreference import query_control, right_table
-from analysis.evidence.corpora.corpus import Cell
+from analysis.evidence.corpora.annotated import Cell
 from analysis.evidence.held_out import HeadIntervals, Hits, head_intervals
 from analysis.evidence.intervals import DRAWS, FEWEST_SENTENCES
 from analysis.evidence.noun_pairs import Chosen, choose

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.evidence.corpora.corpus import Corpus, Passage, Place, lay_out
+from analysis.evidence.corpora.annotated import Passage, Place, lay_out
+from analysis.evidence.corpora.corpus import Corpus
 from analysis.evidence.scoring import Run, score
 from analysis.sentences.handwritten import CLOSING
 from model.tracing import AttentionModel

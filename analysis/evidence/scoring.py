@@ -28,7 +28,8 @@ from analysis.evidence.batches import (
     split,
 )
 from analysis.evidence.controls import Control, mask_id, untrained, without_words
-from analysis.evidence.corpora.corpus import Corpus, Passage, Problem, Sentence, lay_out
+from analysis.evidence.corpora.annotated import Passage, Problem, Sentence, lay_out
+from analysis.evidence.corpora.corpus import Corpus
 from analysis.evidence.resume import Arrays, Store
 from model.errors import HeadworkError
 from model.masks import Mask, parse_mask

@@ -116,6 +116,11 @@ def part(text: str) -> Parting:
     return Parting(tuple(words), tuple(sorted(by)))
 
 
+def is_chinese(text: str) -> bool:
+    """Whether most letters of a text are Chinese characters. Those of Japanese words don't count."""
+    return 2 * n_chinese(text) > sum(c.isalpha() for c in text)
+
+
 def is_pronoun(word: str) -> bool:
     """Whether a Chinese word is a personal pronoun, in simplified or traditional characters."""
     return word in PRONOUNS

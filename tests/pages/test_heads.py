@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 
+from analysis.evidence.corpora.corpus import read_content
 from analysis.evidence.parsing import NoParser, is_there
 from analysis.evidence.records import shipped
 from model import HeadworkError, load
@@ -250,6 +251,7 @@ def test_switching_heads_off_sets_looking_against_being_used(heads):
 class Upload:
     def __init__(self, name, content):
         self.name, self.content = name, content
+        self.file_id = f"{name}-{id(content)}"
 
     def getvalue(self):
         return self.content
@@ -316,6 +318,24 @@ def test_broken_files_are_told_line_by_line_and_nothing_is_scored(upload, name, 
     assert app.test.get_by_key("heads_score").disabled
     assert any("left out" in warning.value for warning in app.test.warning)
     assert f"{name}, line 1" in app.test.code[0].value
+
+
+def test_an_upload_is_read_once_however_often_the_page_runs(upload, monkeypatch):
+    names = []
+    monkeypatch.setattr(heads_corpus, "read_content", lambda *args: names.append(args[0]) or read_content(*args))
+    app = upload("mine.conllu", CONLLU.encode())
+    app.run()
+    app.run()
+    assert names == ["mine.conllu"] and "40 sentences with arcs" in app.words
+    upload("other.conllu", CONLLU.encode())
+    assert names == ["mine.conllu", "other.conllu"]
+
+
+def test_an_upload_with_too_many_lines_gets_a_sentence(upload, monkeypatch):
+    monkeypatch.setattr("analysis.evidence.corpora.corpus.MOST_LINES", 5)
+    app = upload("mine.conllu", CONLLU.encode())
+    assert app.test.get_by_key("heads_score").disabled
+    assert any("at most 5 are read" in error for error in app.errors)
 
 
 def test_an_empty_file_and_one_with_too_many_sentences_cant_be_scored(upload):

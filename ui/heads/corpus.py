@@ -5,10 +5,12 @@ import time
 from typing import Any
 
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from analysis.evidence.corpora.corpus import Corpus, is_chinese, read_content
+from analysis.evidence.corpora.corpus import Corpus, read_content
 from analysis.evidence.records import GENDER, Record, as_lines, as_record
 from analysis.evidence.scoring import score
+from analysis.words.chinese import is_chinese
 from model import HeadworkError
 from ui.frame.languages import _, _n, explain, plain
 from ui.frame.loading import load_model
@@ -65,7 +67,10 @@ def _choose(model_id: str, label: str) -> tuple[str, Corpus] | None:
             )
         if file is not None:
             name = file.name
-            corpus = read_content(name, file.getvalue())
+            try:
+                corpus = _read_once(file)
+            except HeadworkError as error:
+                st.error(explain(error))
     else:
         name, corpus = titles[source], data.own_corpus(source)
     if corpus is not None:
@@ -85,6 +90,19 @@ def _choose(model_id: str, label: str) -> tuple[str, Corpus] | None:
         help=None if n_examples else _("Choose a file with sentences first."),
     )
     return (name, corpus) if asked and corpus is not None else None
+
+
+def _read_once(file: UploadedFile) -> Corpus:
+    """What an upload holds; a rerun of the page finds it read already.
+
+    Raises:
+        HeadworkError: as `read_content`.
+    """
+    kept = st.session_state.get("heads_upload_read")
+    if kept is None or kept[0] != file.file_id:
+        kept = st.session_state["heads_upload_read"] = (file.file_id, read_content(file.name, file.getvalue()))
+    corpus: Corpus = kept[1]
+    return corpus
 
 
 def _what_was_read(corpus: Corpus) -> None:

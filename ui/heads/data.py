@@ -9,7 +9,8 @@ import streamlit as st
 
 from analysis.evidence.ablation import Ablation, switch_off_each
 from analysis.evidence.arrows import Line, word_pieces
-from analysis.evidence.corpora.corpus import Corpus, Passage, Sentence, lay_out, read_corpus, relation
+from analysis.evidence.corpora.annotated import Passage, Sentence, lay_out, relation
+from analysis.evidence.corpora.corpus import Corpus, read_corpus
 from analysis.evidence.held_out import head_name
 from analysis.evidence.one_sentence import WordMaps, word_maps_of
 from analysis.evidence.records import (

@@ -3,11 +3,11 @@
 import streamlit as st
 
 from analysis.evidence import parsing
-from analysis.evidence.corpora.corpus import Span, is_chinese
 from analysis.evidence.one_sentence import Link, WordMaps, hits_and_misses, offset_of, pointing
 from analysis.evidence.parsing import NoParser
 from analysis.evidence.records import COREFERENCE, GENDER, Table
-from analysis.words.chinese import is_pronoun
+from analysis.words.chinese import is_chinese, is_pronoun
+from analysis.words.spans import Span
 from model import Mask
 from ui.frame import chinese_words, examples, loading
 from ui.frame.languages import _, explain, plain

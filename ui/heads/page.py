@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from analysis.evidence.corpora.corpus import is_chinese
+from analysis.words.chinese import is_chinese
 from model import HeadworkError, Mask
 from ui.frame.languages import _, explain, plain
 from ui.frame.loading import load_model

@@ -3,7 +3,7 @@
 import numpy as np
 import streamlit as st
 
-from analysis.evidence.corpora.corpus import Passage, Sentence
+from analysis.evidence.corpora.annotated import Passage, Sentence
 from analysis.evidence.one_sentence import Link, WordMaps, hits_and_misses, links_of
 from analysis.evidence.records import GENDER
 from model import Mask

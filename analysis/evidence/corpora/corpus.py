@@ -1,4 +1,4 @@
-"""Annotated text: sentences with dependency arcs and passages with a pronoun, read from CoNLL-U or JSON lines.
+"""Annotated text read from files: CoNLL-U or JSON lines, each opened by its ending.
 
 A broken line never stops the rest: it becomes a `Problem` that says the file, the line and what is wrong.
 The two formats are described in analysis.evidence.corpora.json_lines and analysis.evidence.corpora.treebank.
@@ -7,116 +7,18 @@ The two formats are described in analysis.evidence.corpora.json_lines and analys
 from __future__ import annotations
 
 import hashlib
-import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis.words.chinese import n_chinese
+from analysis.evidence.corpora.annotated import NOT_UTF8, Passage, Problem, Sentence
+from analysis.evidence.corpora.json_lines import read_json_lines
+from analysis.evidence.corpora.treebank import read_conllu
 from model.errors import HeadworkError
 
-Span = tuple[int, int]
-# Subtypes that are relations of their own; every other subtype is dropped ("nmod:tmod" counts as "nmod").
-KEPT_SUBTYPES = frozenset({"nmod:poss", "nsubj:pass", "aux:pass", "compound:prt", "acl:relcl"})
-NOT_UTF8 = "\ufffd"  # stands for a line that can't be decoded
 CONLLU_ENDINGS = (".conllu", ".conll", ".conllx")
 JSON_ENDINGS = (".jsonl", ".ndjson", ".json")
-
-
-@dataclass(frozen=True)
-class Problem:
-    """One sentence or line that could not be used."""
-
-    file: str
-    line: int
-    reason: str
-
-    def __str__(self) -> str:
-        return f"{self.file}, line {self.line}: {self.reason}"
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where an example was read: file and its first line, counted from 1."""
-
-    file: str
-    line: int
-
-
-@dataclass(frozen=True)
-class Sentence:
-    """A sentence and its dependency arcs.
-
-    Attributes:
-        text: rebuilt from the words.
-        spans: each word's characters in `text`. Words of one contracted token ("du" = de + le) share its span.
-        heads: index of each word's head; -1 = root.
-        deprels: relations, with subtype, as annotated.
-        doc: the document it comes from, where known.
-    """
-
-    id: str
-    text: str
-    words: tuple[str, ...]
-    spans: tuple[Span, ...]
-    heads: tuple[int, ...]
-    deprels: tuple[str, ...]
-    doc: str | None = None
-    upos: tuple[str, ...] | None = None
-    place: Place = Place("", 0)
-
-
-@dataclass(frozen=True)
-class Cell:
-    """Where a passage stands in a balanced set (analysis.sentences.gender).
-
-    Attributes:
-        pair: the two nouns, "king/queen".
-        template: name of the sentence that they were put into.
-        part: 1 or 2; a head is chosen on templates of one part and scored on the other.
-        order: 0 = the pair's first noun comes first, 1 = its second.
-        rarer: a pair that no head is chosen on.
-    """
-
-    pair: str
-    template: str
-    part: int
-    order: int
-    rarer: bool = False
-
-
-@dataclass(frozen=True)
-class Passage:
-    """A passage with one pronoun to be resolved.
-
-    Attributes:
-        candidates: head word of each mention that may be meant.
-        antecedents: the right ones among `candidates`.
-        candidate_ends: last word of each candidate.
-        candidate_deprels: relation of each candidate's head word, where known.
-        cell: its place in a balanced set, where it is of one.
-    """
-
-    id: str
-    text: str
-    words: tuple[str, ...]
-    spans: tuple[Span, ...]
-    pronoun: int
-    candidates: tuple[int, ...]
-    antecedents: tuple[int, ...]
-    candidate_ends: tuple[int, ...]
-    candidate_deprels: tuple[str, ...] | None = None
-    upos: tuple[str, ...] | None = None
-    doc: str | None = None
-    place: Place = Place("", 0)
-    cell: Cell | None = None
-
-    @property
-    def nouns(self) -> tuple[int, ...] | None:
-        """Which of `candidates` (by position) are no pronouns; None when the parts of speech are not known."""
-        if self.upos is None:
-            return None
-        return tuple(i for i, word in enumerate(self.candidates) if self.upos[word] != "PRON")
+MOST_LINES = 2_000_000  # of a file: about 100 MB of CoNLL-U
 
 
 @dataclass(frozen=True)
@@ -147,25 +49,11 @@ class Corpus:
         )
 
 
-class Broken(ValueError):
-    """What is wrong with a line; `offset` counts lines from where the sentence begins."""
-
-    def __init__(self, reason: str, offset: int = 0) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.offset = offset
-
-
-def relation(deprel: str) -> str:
-    """The relation that a UD label counts as: subtypes are dropped but for KEPT_SUBTYPES."""
-    return deprel if deprel in KEPT_SUBTYPES else deprel.partition(":")[0]
-
-
 def read_corpus(paths: Iterable[Path]) -> Corpus:
     """Reads files in either format.
 
     Raises:
-        HeadworkError: a file that can't be opened.
+        HeadworkError: a file that can't be opened, or has more than MOST_LINES lines.
     """
     corpus = Corpus()
     for path in paths:
@@ -180,10 +68,18 @@ def read_corpus(paths: Iterable[Path]) -> Corpus:
 
 
 def read_content(name: str, content: bytes) -> Corpus:
-    """Reads one file's content. The name's ending says the format; with another ending, the first character does."""
-    from analysis.evidence.corpora.json_lines import read_json_lines
-    from analysis.evidence.corpora.treebank import read_conllu
+    """Reads one file's content. The name's ending says the format; with another ending, the first character does.
 
+    Raises:
+        HeadworkError: more than MOST_LINES lines.
+    """
+    if (n_lines := content.count(b"\n")) > MOST_LINES:
+        raise HeadworkError(
+            "{file} has {n_lines} lines, and at most {most} are read. Split it at an empty line.",
+            file=name,
+            n_lines=n_lines,
+            most=MOST_LINES,
+        )
     lines, problems = _decode(name, content)
     ending = Path(name).suffix.lower()
     first = next((line.lstrip()[:1] for line in lines if line.strip()), "")
@@ -194,55 +90,6 @@ def read_content(name: str, content: bytes) -> Corpus:
     problems += [each for each in found if isinstance(each, Problem)]
     source = Source(name, hashlib.sha256(content).hexdigest(), len(sentences), len(passages))
     return Corpus(sentences, passages, tuple(sorted(problems, key=lambda problem: problem.line)), (source,))
-
-
-def is_chinese(text: str) -> bool:
-    """Whether most letters of a text are Chinese characters. Those of Japanese words don't count."""
-    return 2 * n_chinese(text) > sum(c.isalpha() for c in text)
-
-
-def lay_out(words: Sequence[str], space_after: Sequence[bool]) -> tuple[str, tuple[Span, ...]]:
-    """The text that words make, and each word's characters in it."""
-    text, spans = "", []
-    for word, space in zip(words, space_after, strict=True):
-        spans.append((len(text), len(text) + len(word)))
-        text += word + (" " if space else "")
-    return text.rstrip(" "), tuple(spans)
-
-
-def check_word(word: object, number: int) -> str:
-    """A word that a tokenizer can be given.
-
-    Raises:
-        Broken: no text, nothing but space, or characters that no text holds.
-    """
-    if not isinstance(word, str) or not word.strip():
-        raise Broken(f"word {number} is empty")
-    if word != word.strip() or any(unicodedata.category(c) in ("Cc", "Cs") for c in word):
-        raise Broken(f"word {number} holds control characters or begins or ends with a space")
-    return word
-
-
-def check_arcs(heads: Sequence[int], n_words: int) -> None:
-    """Refuses arcs that make no tree of `n_words` words.
-
-    Raises:
-        Broken: a head outside the sentence, a word that is its own head, no root, or a circle.
-    """
-    for word, head in enumerate(heads):
-        if not -1 <= head < n_words:
-            raise Broken(f"the head of word {word + 1} is no word of this sentence", word)
-        if head == word:
-            raise Broken(f"word {word + 1} is its own head", word)
-    if -1 not in heads:
-        raise Broken("no word is the root")
-    for word in range(n_words):
-        seen = 0
-        while word != -1:
-            word = heads[word]
-            seen += 1
-            if seen > n_words:
-                raise Broken("the arcs run in a circle")
 
 
 def _decode(name: str, content: bytes) -> tuple[list[str], list[Problem]]:

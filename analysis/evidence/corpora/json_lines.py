@@ -14,7 +14,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from analysis.evidence.corpora.corpus import (
+from analysis.evidence.corpora.annotated import (
     NOT_UTF8,
     Broken,
     Cell,
@@ -23,6 +23,7 @@ from analysis.evidence.corpora.corpus import (
     Problem,
     Sentence,
     check_arcs,
+    check_length,
     check_word,
     lay_out,
 )
@@ -60,6 +61,7 @@ def _from_object(fields: dict[str, Any], place: Place) -> Iterator[Sentence | Pa
     words = _list(fields, "words")
     if not words:
         raise Broken("there are no words")
+    check_length(len(words))
     words = [check_word(word, number) for number, word in enumerate(words, start=1)]
     n_words = len(words)
     spaces = [True] * n_words
@@ -74,7 +76,7 @@ def _from_object(fields: dict[str, Any], place: Place) -> Iterator[Sentence | Pa
     }  # fmt: skip
     if is_sentence:
         heads = _list(fields, "heads", n_words, _is_int, "whole numbers")
-        check_arcs(heads, n_words)
+        check_arcs(heads)
         yield Sentence(**common, heads=tuple(heads), deprels=_strings(fields, "deprels", n_words))
     if is_passage:
         yield Passage(**common, **_coreference(fields, n_words))

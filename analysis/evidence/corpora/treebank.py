@@ -13,7 +13,17 @@ from dataclasses import dataclass
 import conllu
 from conllu.exceptions import ParseException
 
-from analysis.evidence.corpora.corpus import NOT_UTF8, Broken, Place, Problem, Sentence, Span, check_arcs, check_word
+from analysis.evidence.corpora.annotated import (
+    NOT_UTF8,
+    Broken,
+    Place,
+    Problem,
+    Sentence,
+    check_arcs,
+    check_length,
+    check_word,
+)
+from analysis.words.spans import Span
 
 
 @dataclass(frozen=True)
@@ -79,7 +89,7 @@ def _sentence(block: list[str], place: Place, doc: str | None) -> Sentence | Non
         heads.append(head - 1)
         deprels.append(str(deprel))
     try:
-        check_arcs(heads, len(words))
+        check_arcs(heads)
     except Broken as error:
         raise Broken(error.reason, offsets[error.offset]) from error
     text, spans = _spans(words, _surfaces(parsed, line_of, words))
@@ -99,14 +109,17 @@ def _sentence(block: list[str], place: Place, doc: str | None) -> Sentence | Non
 def _parse(block: list[str]) -> tuple[conllu.TokenList, list[int]]:
     """The block as the library reads it, and the line of each token, counted from the block's first."""
     line_of = [i for i, line in enumerate(block) if not line.lstrip().startswith("#")]
+    check_length(len(line_of))
     try:
         parsed = conllu.parse_token_and_metadata("\n".join(block))
-    except ParseException as whole:
+    except (ParseException, ValueError) as whole:  # ValueError: int() reads 4,300 digits
         for offset in line_of:  # the library doesn't say which line
             try:
                 conllu.parse_token_and_metadata(block[offset])
             except ParseException as error:
                 raise Broken(str(error).rstrip("."), offset) from error
+            except ValueError as error:
+                raise Broken("a number has too many digits", offset) from error
         raise Broken(str(whole).rstrip(".")) from whole
     for token, offset in zip(parsed, line_of, strict=True):
         if token.get("id") is None or "deprel" not in token:

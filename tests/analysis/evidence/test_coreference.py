@@ -7,7 +7,7 @@ import pytest
 
 from analysis.evidence.arrows import Arrows, Choices
 from analysis.evidence.coreference import first, nearest, nearest_subject, same_word, score_coreference
-from analysis.evidence.corpora.corpus import Passage, Place, lay_out
+from analysis.evidence.corpora.annotated import Passage, Place, lay_out
 from analysis.evidence.scoring import Run
 from model import Mask
 

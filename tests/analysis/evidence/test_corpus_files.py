@@ -1,10 +1,14 @@
 """CoNLL-U and JSON lines: what is read, and what is said of what can't be."""
 
 import json
+import sys
 
 import pytest
 
-from analysis.evidence.corpora.corpus import is_chinese, read_content, read_corpus, relation
+from analysis.evidence.corpora import corpus as readers
+from analysis.evidence.corpora.annotated import MOST_WORDS, Broken, check_arcs, relation
+from analysis.evidence.corpora.corpus import read_content, read_corpus
+from analysis.words.chinese import is_chinese
 from model import HeadworkError
 
 
@@ -238,3 +242,105 @@ def test_chinese_words_stand_without_spaces_each_with_its_characters():
 )
 def test_which_text_is_chinese(text, chinese):
     assert is_chinese(text) is chinese
+
+
+class Counted(list):
+    """A list that counts how often an entry is looked up."""
+
+    n = 0
+
+    def __getitem__(self, index):
+        self.n += 1
+        return super().__getitem__(index)
+
+
+@pytest.mark.parametrize("size", [1_000, 4_000])
+def test_the_check_of_a_tree_passes_each_word_once(size):
+    chain, star = Counted([*range(1, size), -1]), Counted([-1, *[0] * (size - 1)])
+    check_arcs(chain)
+    check_arcs(star)
+    assert chain.n <= size and star.n <= size
+    circle = Counted([-1, *range(2, size), 1])
+    with pytest.raises(Broken, match="circle"):
+        check_arcs(circle)
+    assert circle.n <= size
+
+
+def lines_run(function, *arguments):
+    """How many lines of Python a call runs."""
+    n = 0
+
+    def count(frame, event, argument):
+        nonlocal n
+        n += event == "line"
+        return count
+
+    before = sys.gettrace()
+    sys.settrace(count)
+    try:
+        function(*arguments)
+    finally:
+        sys.settrace(before)
+    return n
+
+
+def chain(n):
+    return conllu([row(i, "a", i + 1 if i < n else 0, "dep") for i in range(1, n + 1)])
+
+
+def one_contraction(n):
+    block = [row(f"1-{n}", "du", "_", "_"), *(row(i, "a", 0 if i == 1 else 1, "dep") for i in range(1, n + 1))]
+    return conllu(block)
+
+
+def broken_at_the_end(n):
+    return conllu([*(row(i, "a", i - 1, "dep") for i in range(1, n)), row(n, "a", "x", "dep")])
+
+
+def many_sentences(n):
+    return conllu(*[[*GOOD[:2]]] * (n // 2))
+
+
+def not_utf8(n):
+    return b"\xff\n" * n
+
+
+def one_passage(n):
+    words, others = ["a"] * n, list(range(1, n))
+    return json.dumps({"words": words, "pronoun": 0, "candidates": others, "antecedents": others[:1]}).encode()
+
+
+def a_circle(n):
+    heads = [-1, *range(2, n), 1]
+    return json.dumps({"words": ["a"] * n, "heads": heads, "deprels": ["dep"] * n}).encode()
+
+
+@pytest.mark.parametrize(
+    "make", [chain, one_contraction, broken_at_the_end, many_sentences, not_utf8, one_passage, a_circle]
+)
+def test_a_file_twice_as_long_takes_twice_the_steps(make):
+    name = "a.jsonl" if make in (one_passage, a_circle) else "a.conllu"
+    short, long = (lines_run(read_content, name, make(n)) for n in (200, 800))
+    assert long <= 4.4 * short
+
+
+@pytest.mark.parametrize("size, n_problems", [(MOST_WORDS, 0), (MOST_WORDS + 1, 1)])
+def test_a_sentence_longer_than_any_model_reads_is_said_and_left_out(size, n_problems):
+    heads = [-1, *[0] * (size - 1)]
+    line = json.dumps({"words": ["a"] * size, "heads": heads, "deprels": ["dep"] * size}).encode()
+    for name, content in (("a.conllu", chain(size)), ("a.jsonl", line)):
+        corpus = read_content(name, content + b"\n")
+        assert (len(corpus.problems), len(corpus.sentences)) == (n_problems, 1 - n_problems)
+        assert all(f"{size} words" in str(problem) and str(MOST_WORDS) in str(problem) for problem in corpus.problems)
+
+
+def test_a_file_with_too_many_lines_is_refused_with_both_numbers(monkeypatch):
+    monkeypatch.setattr(readers, "MOST_LINES", 5)
+    with pytest.raises(HeadworkError, match=r"a\.conllu has 6 lines, and at most 5"):
+        read_content("a.conllu", b"\n" * 6)
+
+
+def test_a_number_of_thousands_of_digits_is_a_broken_line():
+    corpus = read_content("a.conllu", conllu(GOOD[:1], [row(1, "a", "9" * 5000, "dep")], GOOD))
+    assert [problem.line for problem in corpus.problems] == [1, 3]
+    assert "digits" in corpus.problems[1].reason and len(corpus.sentences) == 1

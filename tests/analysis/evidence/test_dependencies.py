@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.evidence.arrows import Arrows, Choices
-from analysis.evidence.corpora.corpus import Place, Sentence, lay_out
+from analysis.evidence.corpora.annotated import Place, Sentence, lay_out
 from analysis.evidence.dependencies import OFFSETS, score_dependencies
 from analysis.evidence.held_out import Hits, head_intervals, held_out
 from analysis.evidence.scoring import Run

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from analysis.evidence.corpora.corpus import Corpus, Place, Sentence, lay_out
+from analysis.evidence.corpora.annotated import Place, Sentence, lay_out
+from analysis.evidence.corpora.corpus import Corpus
 from analysis.evidence.one_sentence import Link, hits_and_misses, links_of, offset_of, pointing, word_maps_of
 from analysis.evidence.scoring import score
 from model import load
