@@ -6,6 +6,7 @@ metrics_table(units)                        # a pandas table, one row for each h
 read(trace, norms=value_norms(model, trace.text, trace.mask))
 """
 
+import model.command_line  # noqa: F401  first: it minds Ctrl-C while torch is imported
 from analysis.maps.comparison import Comparison, all_row_distances, compare, total_variation
 from analysis.maps.export import csv_bytes, csv_text, npz_bytes, provenance, read_csv, tidy
 from analysis.maps.metrics import METRICS, head_metrics, metric_range, row_metrics

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import errno
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -11,24 +13,23 @@ from pathlib import Path
 import torch
 
 from analysis.evidence.controls import CONTROLS
-from analysis.evidence.coreference import CoreferenceScore, left_out, score_coreference
+from analysis.evidence.coreference import left_out
 from analysis.evidence.corpora.corpus import Corpus, read_corpus
-from analysis.evidence.dependencies import DependencyScores, score_dependencies
-from analysis.evidence.gender import GenderScore, score_gender
+from analysis.evidence.dependencies import DependencyScores
+from analysis.evidence.gender import GenderScore
 from analysis.evidence.held_out import HeldOut, head_name
 from analysis.evidence.intervals import FEWEST_ARCS, Interval
 from analysis.evidence.noun_pairs import Share
-from analysis.evidence.report import as_text, report
+from analysis.evidence.report import Scores, as_text, report
 from analysis.evidence.resume import Store
 from analysis.evidence.scoring import WRITINGS, Run, score
 from model import HeadworkError, load
 from model.catalogue import DEFAULT_MODEL
-from model.files import write_whole
+from model.command_line import EXIT_MODEL, EXIT_OK, EXIT_STOPPED, MOST_SEED, command, fail, whole_number
+from model.files import check_writable, write_whole
 from model.masks import parse_mask
 from model.settings import threads
 
-EXIT_OK, EXIT_INPUT, EXIT_MODEL, EXIT_OUTPUT = 0, 2, 3, 4
-EXIT_STOPPED = 130  # as a shell reports Ctrl-C
 SHOWN_PROBLEMS = 20
 
 _EPILOG = """\
@@ -40,22 +41,20 @@ exit     0 done; 2 a file, the mask or an option is wrong; 3 the model can't be 
 """
 
 
+@command
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line. Returns the exit code."""
     options = _parser().parse_args(arguments)
-    try:
-        torch.set_num_threads(threads())
-        mask = parse_mask(options.mask)
-        restrict = None if options.restrict is None else parse_mask(options.restrict)
-        corpus = read_corpus(options.files)
-    except HeadworkError as error:
-        return _fail(error, EXIT_INPUT)
+    torch.set_num_threads(threads())
+    mask = parse_mask(options.mask)
+    restrict = None if options.restrict is None else parse_mask(options.restrict)
+    corpus = read_corpus(options.files)
+    store = _store(options.resume, options.json)  # before the work, not after it
     _print_problems(corpus)
     try:
         model = load(options.model, download=options.download)
     except HeadworkError as error:
-        return _fail(error, EXIT_MODEL)
-    store = _store(options.resume, options.json)
+        return fail(error, EXIT_MODEL)
     progress = _Progress()
     try:
         run = score(
@@ -69,56 +68,39 @@ def main(arguments: Sequence[str] | None = None) -> int:
             progress=progress,
             store=store,
         )
-    except HeadworkError as error:
-        return _fail(error, EXIT_INPUT)
-    except OSError as error:
-        return _fail(f"{error.filename or 'A file'} can't be written: {error.strerror or error}.", EXIT_OUTPUT)
-    except KeyboardInterrupt:
-        hint = "" if store is None else " The same command goes on from here."
-        return _fail(f"stopped.{hint}", EXIT_STOPPED)
-    finally:
         progress.end()
-    dependencies = score_dependencies(run, seed=options.seed)
-    coreference = score_coreference(run, seed=options.seed)
-    gender = score_gender(run, seed=options.seed)
+        scores = Scores.of(run, seed=options.seed)
+    except KeyboardInterrupt:
+        progress.end()
+        hint = "" if store is None else " The same command goes on from here."
+        return fail(f"stopped.{hint}", EXIT_STOPPED)
     if options.json is not None:
-        result = report(
-            run, corpus, seed=options.seed, dependencies=dependencies, coreference=coreference, gender=gender
-        )
-        try:
-            write_whole(options.json, as_text(result))
-        except OSError as error:
-            return _fail(f"{options.json} can't be written: {error.strerror or error}.", EXIT_OUTPUT)
-        if store is not None:
-            store.remove()
-    print(summary(run, dependencies, coreference, gender))
+        write_whole(options.json, as_text(report(run, corpus, scores)))
+    if store is not None:
+        store.remove()
+    print(summary(run, scores))
     return EXIT_OK
 
 
-def summary(
-    run: Run,
-    dependencies: DependencyScores,
-    coreference: Sequence[CoreferenceScore],
-    gender: Sequence[GenderScore] = (),
-) -> str:
+def summary(run: Run, scores: Scores) -> str:
     """What is printed: a line for each relation from 30 arcs on, and what balanced sets say about gender."""
     lines = [
         f"model    {run.model_label}",
         f"mask     {run.mask}" + (f", scored on what {run.restricted_to} shows" if run.restricted_to else ""),
         f"corpus   {len(run.sentences)} sentences, {len(run.passages)} passages; {len(run.skipped)} skipped",
     ]
-    lines += _left_out(run, dependencies)
-    shown = [each for each in dependencies.relations if each.n >= FEWEST_ARCS and each.held_out]
+    lines += _left_out(run, scores.dependencies)
+    shown = [each for each in scores.dependencies.relations if each.n >= FEWEST_ARCS and each.held_out]
     if shown:
         lines += ["", f"{'relation':22} {'n':>6}  head        held-out accuracy     best offset  gain"]
     for each in shown:
         lines.append(f"{each.relation + ', ' + each.direction:22} {each.n:6}  {_result(each.held_out)}")
-    for score_ in coreference:
+    for score_ in scores.coreference:
         if score_.held_out is not None:
             lines += ["", f"coreference, {score_.subset} mentions: n {score_.n}, chance {score_.chance:.1%}"]
             lines.append(" " * 31 + _result(score_.held_out))
             lines.append("  " + ", ".join(f"{name} {value:.1%}" for name, value in score_.baselines.items()))
-    for balanced in gender:
+    for balanced in scores.gender:
         lines += ["", *_gender(balanced)]
     return "\n".join(lines)
 
@@ -215,7 +197,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--control", choices=CONTROLS, help="run with [MASK] for every word, or with random weights")
     parser.add_argument(
-        "--seed", type=int, default=0, help="of the halves, the intervals and random weights (default: %(default)s)"
+        "--seed",
+        type=whole_number(0, MOST_SEED),
+        default=0,
+        help="of the halves, the intervals and random weights (default: %(default)s)",
     )
     parser.add_argument("--json", type=Path, metavar="OUT", help="write every score to this file")
     parser.add_argument(
@@ -229,9 +214,22 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _store(folder: Path | None, out: Path | None) -> Store | None:
-    if folder is None and out is not None:
-        folder = out.with_name(out.name + ".partial")
-    return None if folder is None else Store(folder)
+    """Where finished batches are kept, if anywhere.
+
+    Raises:
+        OSError: they or the result can't be written there.
+    """
+    if out is not None:
+        check_writable(out)
+        if folder is None and (out.is_file() or not out.exists()):  # nothing is kept beside a pipe or a device
+            place = out.resolve()
+            folder = place.with_name(place.name + ".partial")
+    if folder is None:
+        return None
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
+    check_writable(folder / "batch" if folder.is_dir() else folder)
+    return Store(folder)
 
 
 class _Progress:
@@ -270,11 +268,6 @@ def _print_problems(corpus: Corpus) -> None:
         print(f"skipped: {problem}", file=sys.stderr)
     if len(corpus.problems) > SHOWN_PROBLEMS:
         print(f"skipped: {len(corpus.problems) - SHOWN_PROBLEMS} more (all are in the JSON)", file=sys.stderr)
-
-
-def _fail(message: object, code: int) -> int:
-    print(f"error: {message}", file=sys.stderr)
-    return code
 
 
 if __name__ == "__main__":

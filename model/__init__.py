@@ -5,6 +5,7 @@ trace = load("minilm").trace("The cat sat.", mask="causal")
 trace.tokens, trace.attention  # tuple of str; read-only float32 (L, h, N, N)
 """
 
+import model.command_line  # noqa: F401  first: it minds Ctrl-C while torch is imported
 from model.attention import MultiHeadAttention, attention_entropy, scaled_dot_product_attention
 from model.blocks import FeedForward, LayerNorm, TransformerBlock
 from model.catalogue import load

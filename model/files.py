@@ -1,20 +1,61 @@
-"""Writing a file so that it is whole at any moment."""
+"""Writing a file so that it is whole at any moment, and saying beforehand whether it can be written."""
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from pathlib import Path
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Writes `text` as UTF-8; until it is all there, what was there before stays.
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Writes a file, text as UTF-8; until it is all on the disk, what was there before stays.
 
     Raises:
-        OSError: the file can't be written.
+        OSError: the file can't be written; `filename` says which. Nothing is left beside it.
     """
-    if path.is_symlink() or (path.exists() and not path.is_file()):  # such as /dev/stdout: nothing may take its place
-        path.write_text(text, encoding="utf-8")
-        return
-    beside = path.with_name(path.name + ".part")
-    beside.write_text(text, encoding="utf-8")
-    os.replace(beside, path)
+    content = content.encode() if isinstance(content, str) else content
+    beside = _beside(path)
+    try:
+        with beside.open("wb") as stream:
+            stream.write(content)
+            stream.flush()
+            if beside != path:
+                os.fsync(stream.fileno())  # or a power cut after the move leaves an empty file
+        if beside != path:
+            os.replace(beside, path)
+    except BaseException as error:  # a full disk, Ctrl-C
+        if beside != path:
+            beside.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            error.filename = str(path)
+        raise
+
+
+def check_writable(path: Path) -> None:
+    """Tries whether `write_whole` could write; what is there stays as it is, and nothing new is left.
+
+    Raises:
+        OSError: it couldn't: a folder stands there or is missing, the device takes nothing.
+    """
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    beside = _beside(path)
+    existed = beside.exists()
+    try:
+        if path.exists() and not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        with beside.open("ab") as stream:
+            if stat.S_ISCHR(os.fstat(stream.fileno()).st_mode) and not stream.isatty():
+                stream.write(b"\n")  # /dev/full says so only now; before JSON an empty line means nothing
+        if not existed:
+            beside.unlink()
+    except OSError as error:
+        error.filename = str(path)
+        raise
+
+
+def _beside(path: Path) -> Path:
+    """Where a file is written first; the place itself where nothing may take it: a link, a device, a pipe."""
+    fixed = path.is_symlink() or (path.exists() and not path.is_file())
+    return path if fixed else path.with_name(path.name + ".part")

@@ -38,6 +38,8 @@ from analysis.maps.similarity import head_similarity
 from analysis.words.units import by_pieces
 from model import AttentionModel, load
 from model.catalogue import DEFAULT_MODEL
+from model.command_line import EXIT_OK, command
+from model.files import check_writable, write_whole
 from model.settings import threads
 
 EVERY = {
@@ -75,31 +77,36 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
+@command
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line. Returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m analysis.evidence.measure", description=__doc__)
     parser.add_argument("names", nargs="*", help="corpus-variant, or patterns")
     parser.add_argument("--model", choices=sorted(SHIPPED), default=DEFAULT_MODEL)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="where the treebanks and GAP lie")
-    parser.add_argument("--out", type=Path, default=FOLDER)
+    parser.add_argument("--out", type=Path, default=FOLDER, help="a folder that is there (default: %(default)s)")
     options = parser.parse_args(arguments)
+    every = [f"{corpus}-{variant}" for corpus, variants in SHIPPED[options.model].items() for variant in variants]
+    names = options.names or [*every, "patterns"]
+    if unknown := set(names).difference(every, ["patterns"]):
+        parser.error(f"{min(unknown)[:60]} is no record of {options.model}: choose of {', '.join(every)}, patterns")
+    check_writable(options.out / f"{options.model}-{names[0]}.json")
     torch.set_num_threads(threads())
     model = load(options.model)
-    every = [f"{corpus}-{variant}" for corpus, variants in SHIPPED[model.id].items() for variant in variants]
-    for name in options.names or [*every, "patterns"]:
+    for name in names:
         path = options.out / f"{model.id}-{name}.json"
         if name == "patterns":
-            path.write_text(json.dumps(measure_patterns(model), separators=(",", ":")) + "\n", encoding="utf-8")
+            write_whole(path, json.dumps(measure_patterns(model), separators=(",", ":")) + "\n")
             continue
         corpus, _, variant = name.partition("-")
         paths = paths_of(corpus, options.data)
         if not all(each.is_file() for each in paths):
-            print(f"{name}: the files are not here; left out")
+            print(f"{name}: the files are not here; left out", flush=True)
             continue
         record = measure(model, read_corpus(paths), corpus, variant)
-        path.write_text(as_lines(record), encoding="utf-8")
+        write_whole(path, as_lines(record))
         print(f"{name}: {path.stat().st_size / 1000:.0f} kB", flush=True)
-    return 0
+    return EXIT_OK
 
 
 def paths_of(corpus: str, data: Path) -> list[Path]:

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.evidence.corpora.corpus import Corpus
-from analysis.evidence.dependencies import OFFSETS, score_dependencies
+from analysis.evidence.dependencies import OFFSETS
 from analysis.evidence.held_out import head_name
 from analysis.evidence.intervals import FEWEST_ARCS
-from analysis.evidence.report import report
+from analysis.evidence.report import Scores, report
 from analysis.evidence.scoring import Run
 
 FOLDER = Path(__file__).parents[2] / "data" / "records"
@@ -164,11 +164,12 @@ def as_record(run: Run, corpus: Corpus, about: Mapping[str, Any], *, seed: int =
         about: more provenance, such as the corpus's name, the date and the command.
         seed: of the halves and the bootstrap.
     """
-    dependencies = score_dependencies(run, seed=seed)
-    result = report(run, corpus, seed=seed, dependencies=dependencies)
+    scores = Scores.of(run, seed=seed)
+    result = report(run, corpus, scores)
     result["provenance"] |= about
-    if dependencies.relations:
-        result["other_arrows"]["offsets"] = {"of": list(OFFSETS), "share": dependencies.offset_share.tolist()}
+    if scores.dependencies.relations:
+        shares = scores.dependencies.offset_share.tolist()
+        result["other_arrows"]["offsets"] = {"of": list(OFFSETS), "share": shares}
     rounded: dict[str, Any] = _rounded(result)
     return rounded
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,38 +23,44 @@ from model.version import app_version
 DIGITS = 4  # of a share: a hundredth of a percentage point
 
 
-def report(
-    run: Run,
-    corpus: Corpus,
-    *,
-    seed: int = 0,
-    draws: int = DRAWS,
-    dependencies: DependencyScores | None = None,
-    coreference: tuple[CoreferenceScore, ...] | None = None,
-    gender: tuple[GenderScore, ...] | None = None,
-) -> dict[str, Any]:
-    """Scores a run and lays the scores out for JSON. The same run and seed give the same bytes.
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Everything that is scored in a run, from one seed and as many draws."""
+
+    dependencies: DependencyScores
+    coreference: tuple[CoreferenceScore, ...]
+    gender: tuple[GenderScore, ...]
+    seed: int
+    draws: int
+
+    @classmethod
+    def of(cls, run: Run, *, seed: int = 0, draws: int = DRAWS) -> Scores:
+        """The scores of a run; `seed` is that of the halves and the bootstrap, `draws` of the bootstrap."""
+        return cls(
+            score_dependencies(run, seed=seed, draws=draws),
+            score_coreference(run, seed=seed, draws=draws),
+            score_gender(run, seed=seed, draws=draws),
+            seed,
+            draws,
+        )
+
+
+def report(run: Run, corpus: Corpus, scores: Scores | None = None) -> dict[str, Any]:
+    """The scores of a run, laid out for JSON. The same run and seed give the same bytes.
 
     Args:
         run: of `analysis.evidence.scoring.score`.
         corpus: what was run.
-        seed: of the halves and the bootstrap.
-        draws: of the bootstrap.
-        dependencies: scores that are there already, made with the same seed and draws.
-        coreference: likewise.
-        gender: likewise.
+        scores: of the run; None = `Scores.of(run)`.
     """
-    if dependencies is None:
-        dependencies = score_dependencies(run, seed=seed, draws=draws)
-    if coreference is None:
-        coreference = score_coreference(run, seed=seed, draws=draws)
-    if gender is None:
-        gender = score_gender(run, seed=seed, draws=draws)
+    scores = scores or Scores.of(run)
+    dependencies, coreference, gender = scores.dependencies, scores.coreference, scores.gender
     units = {"dependencies": dependencies.unit} if dependencies.relations else {}
     units |= {"coreference": coreference[0].unit} if coreference else {}
     units |= {"gender": "pair of nouns"} if gender else {}
     result: dict[str, Any] = {
-        "provenance": provenance(run, corpus) | {"seed": seed, "draws": draws, "level": LEVEL, "unit": units},
+        "provenance": provenance(run, corpus)
+        | {"seed": scores.seed, "draws": scores.draws, "level": LEVEL, "unit": units},
         "dependencies": [_relation(score) for score in dependencies.relations],
         "other_arrows": {
             "n": dependencies.n_arrows,

@@ -14,13 +14,15 @@ head is chosen on them (data/corpus/README.md says why). Every noun is one word,
 """
 
 import argparse
-import json
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from analysis.sentences.handwritten import CLOSING
+from analysis.sentences.handwritten import CLOSING, as_json_lines
+from model.command_line import EXIT_OK, command
+from model.files import write_whole
 
 Gender = Literal["m", "f"]
 GENDERS: tuple[Gender, ...] = ("m", "f")
@@ -196,19 +198,19 @@ def _line(language: Language, pair: Pair, template: Template, first: Gender, mea
     }
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Write the set of one language."""
+@command
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Writes the set of one language. Returns the exit code."""
     about = (__doc__ or "").partition("\n")[0]
     parser = argparse.ArgumentParser(prog="python -m analysis.sentences.gender", description=about)
     parser.add_argument("--language", choices=sorted(LANGUAGES), required=True)
     parser.add_argument("--out", type=Path, required=True, help="the JSON-lines file to write")
     options = parser.parse_args(arguments)
     lines = sentences(LANGUAGES[options.language])
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    with options.out.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+    write_whole(options.out, as_json_lines(lines))
     print(f"{len(lines)} sentences written to {options.out}")
+    return EXIT_OK
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -8,16 +8,21 @@ Nothing is parsed.
 
 import argparse
 import itertools
-import json
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from analysis.sentences import grammar_words as lexicon
 from analysis.sentences.grammar_phrases import Phrase, attach, word
 from analysis.sentences.grammar_sentences import Sentences
+from analysis.sentences.handwritten import as_json_lines
+from model.command_line import EXIT_OK, MOST_SEED, command, whole_number
+from model.files import check_writable, write_whole
 
 ATTACHED_LEFT = {",", ".", "?", "!", "'s", "n't", "'"}  # written without a space before
+
+MOST_SENTENCES = 5000  # 4 s; the grammar still finds new ones
 
 
 def spell(phrase: Phrase, mark: str) -> tuple[list[str], Phrase]:
@@ -80,19 +85,20 @@ def sentences(seed: int, n: int) -> list[dict[str, Any]]:
     return lines
 
 
-def main() -> None:
-    """Write the corpus."""
+@command
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Writes the corpus. Returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m analysis.sentences.grammar", description=__doc__.split("\n")[0])
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--n", type=int, default=600, help="how many sentences")
+    parser.add_argument("--seed", type=whole_number(0, MOST_SEED), default=0)
+    parser.add_argument("--n", type=whole_number(1, MOST_SENTENCES), default=600, help="how many sentences")
     parser.add_argument("--out", type=Path, required=True, help="the JSON-lines file to write")
-    arguments = parser.parse_args()
-    lines = sentences(arguments.seed, arguments.n)
-    arguments.out.parent.mkdir(parents=True, exist_ok=True)
-    with arguments.out.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-    print(f"{len(lines)} sentences written to {arguments.out}")
+    options = parser.parse_args(arguments)
+    check_writable(options.out)
+    lines = sentences(options.seed, options.n)
+    write_whole(options.out, as_json_lines(lines))
+    print(f"{len(lines)} sentences written to {options.out}")
+    return EXIT_OK
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -18,10 +18,14 @@ One sentence a line, one bracket a phrase; trees and word positions follow from 
 import argparse
 import json
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from model.command_line import EXIT_INPUT, EXIT_OK, command, fail
+from model.files import check_writable, write_whole
 
 CLOSING = {",", ".", "?", "!", ";", ":", "'s", "n't", "'", "，", "。", "？", "！", "、"}
 PUNCTUATION = {",", ".", "?", "!", ";", ":", "，", "。", "？", "！", "、"}
@@ -215,6 +219,8 @@ def lines_of(text: str, language: str) -> list[dict[str, Any]]:
     pronouns: list[dict[str, Any]] = []
     seen: set[str] = set()
     for topic, name, cue, lines in blocks(text):
+        if not name:
+            raise NotationError(f"a sentence needs a line such as '== name | cue' above it: {lines[0]}")
         doc = f"hand-{language}-" + (name[:-1] if name[-1].isalpha() else name)
         common = {"topic": topic, "cue": cue or "structure", "source": "Headwork", "license": "MIT"}
         trees = [read_tree(line) for line in lines]
@@ -304,20 +310,31 @@ def _pronouns(
     return lines
 
 
-def main() -> None:
-    """Convert a source file."""
+def as_json_lines(lines: Iterable[dict[str, Any]]) -> str:
+    """One object a line."""
+    return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+
+
+@command
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Converts a source file. Returns the exit code."""
     about = "Write hand-written sentences as JSON lines."
     parser = argparse.ArgumentParser(prog="python -m analysis.sentences.handwritten", description=about)
     parser.add_argument("source", type=Path, help="data/corpus/hand_en.txt")
     parser.add_argument("--out", type=Path, required=True, help="the JSON-lines file to write")
-    arguments = parser.parse_args()
-    language = arguments.source.stem.split("_")[-1]
-    lines = lines_of(arguments.source.read_text(encoding="utf-8"), language)
-    with arguments.out.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+    options = parser.parse_args(arguments)
+    check_writable(options.out)
+    try:
+        lines = lines_of(options.source.read_text(encoding="utf-8"), options.source.stem.split("_")[-1])
+    except OSError as error:
+        return fail(f"{options.source} can't be read: {error.strerror or error}.", EXIT_INPUT)
+    except ValueError as error:  # not UTF-8, or not the notation
+        return fail(f"{options.source}: {error}.", EXIT_INPUT)
+    write_whole(options.out, as_json_lines(lines))
     n_arcs = sum("heads" in line for line in lines)
     print(f"{n_arcs} sentences with arcs, {len(lines) - n_arcs} pronouns to resolve")
+    return EXIT_OK
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

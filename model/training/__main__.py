@@ -13,16 +13,16 @@ from typing import Any
 
 import torch
 
+from model.command_line import EXIT_OK, EXIT_STOPPED, command, fail
 from model.errors import HeadworkError
+from model.files import check_writable, write_whole
 from model.settings import threads
 from model.tasks import TASKS, find_task
 from model.training import Settings, Training, winners
 from model.training.record import write_record
-from model.training.runs import check_writable, report, summary, write
+from model.training.runs import report, summary, write
 from model.training.saved import to_bytes
 
-EXIT_OK, EXIT_INPUT, EXIT_OUTPUT = 0, 2, 4
-EXIT_STOPPED = 130  # as a shell reports Ctrl-C
 MOST_SEEDS = 1000
 
 _EPILOG = """\
@@ -33,24 +33,20 @@ exit     0 done; 2 an option is wrong; 4 a file can't be written; 130 stopped by
 """
 
 
+@command
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line. Returns the exit code."""
     options = _parser().parse_args(arguments)
     changes = {name: value for name in _SETTINGS if (value := getattr(options, name)) is not None}
-    try:
-        torch.set_num_threads(threads())
-        if not 1 <= options.seeds <= MOST_SEEDS:
-            raise HeadworkError("--seeds is {n}: it must be from 1 to {most}.", n=options.seeds, most=MOST_SEEDS)
-        if options.record is not None:
-            return _record(options, changes)
-        all_settings = [Settings.of(options.task, **changes, seed=options.seed + i) for i in range(options.seeds)]
-        for path in filter(None, (options.json, options.save)):
-            check_writable(path)  # before the work, not after it
-        return _run(all_settings, options.json, options.save)
-    except HeadworkError as error:
-        return _fail(error, EXIT_INPUT)
-    except OSError as error:
-        return _fail(f"{error.filename or 'A file'} can't be written: {error.strerror or error}.", EXIT_OUTPUT)
+    torch.set_num_threads(threads())
+    if not 1 <= options.seeds <= MOST_SEEDS:
+        raise HeadworkError("--seeds is {n}: it must be from 1 to {most}.", n=options.seeds, most=MOST_SEEDS)
+    if options.record is not None:
+        return _record(options, changes)
+    all_settings = [Settings.of(options.task, **changes, seed=options.seed + i) for i in range(options.seeds)]
+    for path in filter(None, (options.json, options.save)):
+        check_writable(path)  # before the work, not after it
+    return _run(all_settings, options.json, options.save)
 
 
 def _run(all_settings: Sequence[Settings], json: Path | None, save: Path | None) -> int:
@@ -61,14 +57,14 @@ def _run(all_settings: Sequence[Settings], json: Path | None, save: Path | None)
             training = Training(settings)
             _train(training)
             runs.append(summary(training))
-            print(_line(training, runs[-1]), flush=True)
             if json is not None:
                 write(json, report(all_settings[0], runs, len(all_settings)))
+            print(_line(training, runs[-1]), flush=True)
     except KeyboardInterrupt:
         if json is not None:
             write(json, report(all_settings[0], runs, len(all_settings)))
         print(file=sys.stderr)
-        return _fail(f"stopped after {len(runs)} of {len(all_settings)} runs.", EXIT_STOPPED)
+        return fail(f"stopped after {len(runs)} of {len(all_settings)} runs.", EXIT_STOPPED)
     if len(runs) > 1:
         accuracies = [run["accuracy"] for run in runs]
         print(
@@ -76,7 +72,7 @@ def _run(all_settings: Sequence[Settings], json: Path | None, save: Path | None)
             f"[{min(accuracies):.3f}, {max(accuracies):.3f}]"
         )
     if save is not None:
-        save.write_bytes(to_bytes(training))
+        write_whole(save, to_bytes(training))
         print(f'{save}: python -m model "{training.task.sample}" --model {save} --mask {training.settings.mask}')
     return EXIT_OK
 
@@ -181,11 +177,6 @@ def _parser() -> argparse.ArgumentParser:
         help="train the sizes that the task compares, and write them with every frame: what the page opens with",
     )
     return parser
-
-
-def _fail(message: object, code: int) -> int:
-    print(f"error: {message}", file=sys.stderr)
-    return code
 
 
 if __name__ == "__main__":

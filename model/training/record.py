@@ -20,6 +20,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from model.errors import HeadworkError
+from model.files import write_whole
 from model.training.frames import Frame, Point
 from model.training.settings import Settings
 from model.training.training import Training
@@ -77,7 +78,7 @@ def write_record(path: Path, trainings: Sequence[Training], *, date: str, comman
             for training in trainings
         ],
     }
-    path.write_bytes(save(tensors, {KEY: json.dumps(about, ensure_ascii=False)}))
+    write_whole(path, save(tensors, {KEY: json.dumps(about, ensure_ascii=False)}))
 
 
 def read_record(path: Path = SHIPPED) -> Recorded:

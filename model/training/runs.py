@@ -62,15 +62,6 @@ def report(settings: Settings, runs: Sequence[dict[str, Any]], n_asked_for: int)
     }
 
 
-def check_writable(path: Path) -> None:
-    """Raises OSError where no file can be written; one that is there stays as it is."""
-    existed = path.exists()
-    with path.open("ab"):
-        pass
-    if not existed:
-        path.unlink()
-
-
 def write(path: Path, result: dict[str, Any]) -> None:
     """Writes JSON with a line for each run; the file is whole at any moment.
 
