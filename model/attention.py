@@ -96,7 +96,7 @@ def scaled_dot_product_attention(
 
 
 def _softmax(scores: Tensor, out: Tensor | None) -> Tensor:
-    """softmax over the keys, (B, h, N, N). In training, short rows are filled up to a register with −∞, which weighs 0.
+    """Softmax over the keys, (B, h, N, N). In training, short rows are filled up to a register with −∞, which weighs 0.
 
     torch's softmax takes 12 times as long for a number of a row that is shorter than a SIMD register.
     """

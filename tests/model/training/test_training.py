@@ -9,6 +9,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from model import attention
+from model.attention import REGISTER
 from model.errors import HeadworkError
 from model.tasks import NO_KEY, TASKS
 from model.training import Settings, Training, winners
@@ -287,3 +289,29 @@ def test_nonsense_is_refused_with_a_sentence(changes, said):
 def test_equal_settings_are_equal_however_the_mask_is_spelled():
     assert Settings.of("neighbours", mask="window:2+causal") == Settings.of("neighbours", mask="causal+window:2")
     assert Settings.of("induction") == Settings("induction", heads=1, layers=2, mask="causal")
+
+
+@pytest.mark.parametrize("mask", [None, "causal", "first row empty"])
+def test_short_rows_are_filled_up_for_the_softmax_and_nothing_else_changes(mask, monkeypatch):
+    n = 12
+    allowed = None if mask is None else torch.ones(n, n, dtype=torch.bool).tril(0 if mask == "causal" else -1)
+    q, k, v = torch.randn(3, 2, 4, n, 8, generator=torch.Generator().manual_seed(0))
+    widths, softmax = [], torch.softmax
+
+    def noted(scores, dim, out=None):
+        widths.append(scores.size(-1))
+        return softmax(scores, dim=dim, out=out)
+
+    monkeypatch.setattr(torch, "softmax", noted)
+    found = {}
+    for register in (0, REGISTER):
+        monkeypatch.setattr(attention, "REGISTER", register)
+        inputs = [x.clone().requires_grad_() for x in (q, k, v)]
+        mixed, maps = attention.scaled_dot_product_attention(*inputs, allowed)
+        (mixed.square().sum() + maps.square().sum()).backward()
+        found[register] = [mixed, maps, *(x.grad for x in inputs)]
+    assert widths == [n, REGISTER]
+    for before, after in zip(*found.values(), strict=True):
+        torch.testing.assert_close(after, before, atol=1e-6, rtol=1e-6)
+    attention.scaled_dot_product_attention(q, k, v)
+    assert widths[-1] == n  # nothing is copied where nothing is trained
