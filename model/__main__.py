@@ -80,9 +80,11 @@ def save_npz(trace: AttentionTrace, path: Path) -> None:
 
 def head_entropies(trace: AttentionTrace) -> list[list[float]]:
     """Mean entropy in nats of each head (L, h), over the rows of tokens that are not special and see something."""
-    rows = ~np.array(trace.tokenized.is_special) & trace.allowed.any(axis=-1)  # (N,)
-    entropy = attention_entropy(torch.tensor(trace.attention)).numpy()[..., rows]  # (L, h, rows)
-    return [[float(head.mean()) if head.size else 0.0 for head in layer] for layer in entropy]
+    entropies = []
+    for layer, maps in enumerate(attention_entropy(torch.tensor(trace.attention)).numpy()):  # (h, N)
+        rows = ~np.array(trace.tokenized.is_special) & trace.allowed_in(layer).any(axis=-1)  # (N,)
+        entropies.append([float(head.mean()) if head.size else 0.0 for head in maps[:, rows]])
+    return entropies
 
 
 def as_json(trace: AttentionTrace) -> dict[str, Any]:

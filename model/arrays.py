@@ -13,8 +13,12 @@ WORTH_COMPRESSING = 32_000_000  # bytes; weights shrink by a tenth, and 150 MB w
 
 
 def trace_arrays(trace: AttentionTrace) -> dict[str, NDArray[Any]]:
-    """`attention` (L, h, N, N) float32, `tokens` (N,) strings and `mask` (N, N), True = may attend."""
-    return {"attention": trace.attention, "tokens": np.array(trace.tokens), "mask": trace.allowed}
+    """`attention` (L, h, N, N) float32, `tokens` (N,) strings and `mask` (N, N), True = may attend.
+
+    In cross-attention also `keys` (N_k,), the strings of the columns. A mask per layer is (L, N, N).
+    """
+    arrays = {"attention": trace.attention, "tokens": np.array(trace.tokens), "mask": trace.allowed}
+    return arrays if trace.kind == "self" else arrays | {"keys": np.array(trace.keys)}
 
 
 def write_npz(stream: IO[bytes], trace: AttentionTrace, **more: NDArray[Any]) -> None:

@@ -2,7 +2,8 @@
 
 Letters used in every shape comment of this package:
     B batch, N tokens, L layers, h heads, d_model, d_k = d_model / h, d_ff.
-A map's rows are queries and its columns are keys: attention[b, head, query, key].
+A map's rows are queries and its columns are keys: attention[b, head, query, key]. In self-attention both are the same
+N tokens; where they aren't, N_q is the number of queries and N_k that of keys, and (N, N) reads (N_q, N_k).
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ class AttentionSteps:
     """
 
     queries: Tensor | None = None  # (B, h, N, d_k)
-    keys: Tensor | None = None  # (B, h, N, d_k)
-    values: Tensor | None = None  # (B, h, N, d_k)
+    keys: Tensor | None = None  # (B, h, N, d_k)  where query heads share a key head, once for each of them
+    values: Tensor | None = None  # (B, h, N, d_k)  likewise
     products: Tensor | None = None  # (B, h, N, N)  q kᵀ
     scores: Tensor | None = None  # (B, h, N, N)  q kᵀ / √d_k
     masked_scores: Tensor | None = None  # (B, h, N, N)  q kᵀ / √d_k + M
     attention: Tensor | None = None  # (B, h, N, N)  softmax of masked_scores
     head_outputs: Tensor | None = None  # (B, h, N, d_k)  attention · values
-    concatenated: Tensor | None = None  # (B, N, d_model)  the heads side by side, after the head mask: the input of W_o
+    concatenated: Tensor | None = None  # (B, N, h·d_k)  the heads side by side, after the head mask: the input of W_o
     output: Tensor | None = None  # (B, N, d_model)
 
     def keep(self, **tensors: Tensor) -> None:
@@ -56,8 +57,8 @@ def scaled_dot_product_attention(
 
     Args:
         q: queries (B, h, N, d_k).
-        k: keys (B, h, N, d_k).
-        v: values (B, h, N, d_k).
+        k: keys (B, h, N, d_k); of another sequence, N_k of them.
+        v: values (B, h, N, d_k), one for each key.
         mask: boolean, broadcastable to (B, h, N, N); True = the query (row) may attend to the key (column).
         steps: filled with every intermediate tensor.
         out: (B, h, N, N), where the map is to be written. Only without gradients.
@@ -107,54 +108,73 @@ def _softmax(scores: Tensor, out: Tensor | None) -> Tensor:
 
 
 class MultiHeadAttention(nn.Module):
-    """Multi-head self-attention: concat(head_1 … head_h) W_o (section 3.2.2).
+    """Multi-head attention: concat(head_1 … head_h) W_o (section 3.2.2).
 
-    One product per projection makes the queries of all heads at once; a reshape then deals the d_model columns out
-    to the heads, d_k to each. There is no loop over heads.
+    One product per projection makes the queries of all heads at once; a reshape then deals the columns out to the
+    heads, d_k to each. There is no loop over heads.
 
     The weights of the map are never dropped out, so that a row always sums to 1; a block drops out what comes after.
 
+    Args:
+        num_key_heads: heads of keys and values; each serves num_heads / num_key_heads query heads in a row (grouped
+            queries, Ainslie et al. 2023). None = as many as there are queries.
+        d_k: width of one head. None = d_model / num_heads.
+
     Raises:
-        HeadworkError: d_model can't be split evenly over num_heads.
+        HeadworkError: d_model can't be split evenly over num_heads, nor num_heads over num_key_heads.
     """
 
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        bias: bool = True,
+        *,
+        num_key_heads: int | None = None,
+        d_k: int | None = None,
+    ) -> None:
         super().__init__()
-        check_heads(d_model, num_heads)
+        check_heads(d_model, num_heads, num_key_heads=num_key_heads, d_k=d_k)
         self.d_model = d_model
         self.num_heads = num_heads
-        self.d_k = d_model // num_heads
-        self.W_q: nn.Module = nn.Linear(d_model, d_model, bias=bias)
-        self.W_k: nn.Module = nn.Linear(d_model, d_model, bias=bias)
-        self.W_v: nn.Module = nn.Linear(d_model, d_model, bias=bias)
-        self.W_o: nn.Module = nn.Linear(d_model, d_model, bias=bias)
+        self.num_key_heads = num_key_heads or num_heads
+        self.d_k = d_k or d_model // num_heads
+        self.W_q: nn.Module = nn.Linear(d_model, num_heads * self.d_k, bias=bias)
+        self.W_k: nn.Module = nn.Linear(d_model, self.num_key_heads * self.d_k, bias=bias)
+        self.W_v: nn.Module = nn.Linear(d_model, self.num_key_heads * self.d_k, bias=bias)
+        self.W_o: nn.Module = nn.Linear(num_heads * self.d_k, d_model, bias=bias)
 
     def split_heads(self, x: Tensor) -> Tensor:
-        """(B, N, d_model) → (B, h, N, d_k): head i takes columns i·d_k … (i+1)·d_k − 1."""
+        """(B, N, h·d_k) → (B, h, N, d_k): head i takes columns i·d_k … (i+1)·d_k − 1."""
         batch, n_tokens, _ = x.shape
-        x = x.view(batch, n_tokens, self.num_heads, self.d_k)  # (B, N, h, d_k)
+        x = x.view(batch, n_tokens, -1, self.d_k)  # (B, N, h, d_k)
         return x.transpose(1, 2)  # (B, h, N, d_k)
 
     def merge_heads(self, x: Tensor) -> Tensor:
-        """(B, h, N, d_k) → (B, N, d_model): the heads side by side again."""
-        batch, _, n_tokens, _ = x.shape
-        x = x.transpose(1, 2)  # (B, N, h, d_k)
-        return x.reshape(batch, n_tokens, self.d_model)  # (B, N, d_model)
+        """(B, h, N, d_k) → (B, N, h·d_k): the heads side by side again."""
+        return x.transpose(1, 2).flatten(2)  # (B, N, h·d_k)
+
+    def share_heads(self, x: Tensor) -> Tensor:
+        """Keys or values (B, num_key_heads, N, d_k) → (B, h, N, d_k): each for the query heads that it serves."""
+        group = self.num_heads // self.num_key_heads
+        return x if group == 1 else x.repeat_interleave(group, dim=1)
 
     def forward(
         self,
         x: Tensor,
         mask: Tensor | None = None,
         *,
+        context: Tensor | None = None,
         head_mask: Tensor | None = None,
         steps: AttentionSteps | None = None,
         out: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
-        """Attends from every position of x to every position of x that the mask allows.
+        """Attends from every position of x to every position of x, or of another sequence, that the mask allows.
 
         Args:
             x: (B, N, d_model).
             mask: boolean, broadcastable to (B, h, N, N); True = may attend.
+            context: (B, N_k, d_model), where keys and values come from; None = from x (self-attention).
             head_mask: (h,), a factor for each head's slice of the input to W_o; 0 switches the head off, 1 leaves it.
             steps: filled with every intermediate tensor.
             out: (B, h, N, N), where the map is to be written. Only without gradients.
@@ -163,29 +183,30 @@ class MultiHeadAttention(nn.Module):
             The output (B, N, d_model) and the map of every head (B, h, N, N).
         """
         q = self.split_heads(self.W_q(x))  # (B, h, N, d_k)
-        k = self.split_heads(self.W_k(x))  # (B, h, N, d_k)
-        v = self.split_heads(self.W_v(x))  # (B, h, N, d_k)
+        context = x if context is None else context
+        k = self.share_heads(self.split_heads(self.W_k(context)))  # (B, h, N, d_k)
+        v = self.share_heads(self.split_heads(self.W_v(context)))  # (B, h, N, d_k)
         if steps is not None:
             steps.keep(queries=q, keys=k, values=v)
         mixed, attention = scaled_dot_product_attention(q, k, v, mask, steps=steps, out=out)
         if head_mask is not None:
             mixed = mixed * head_mask.view(1, self.num_heads, 1, 1)  # (B, h, N, d_k)
-        concatenated = self.merge_heads(mixed)  # (B, N, d_model)
+        concatenated = self.merge_heads(mixed)  # (B, N, h·d_k)
         output: Tensor = self.W_o(concatenated)  # (B, N, d_model)
         if steps is not None:
             steps.keep(concatenated=concatenated, output=output)
         return output, attention
 
 
-def check_heads(d_model: int, num_heads: int) -> None:
-    """Raises HeadworkError unless d_model ≥ 1 can be split evenly over num_heads ≥ 1 heads."""
-    if d_model < 1 or num_heads < 1:
+def check_heads(d_model: int, num_heads: int, *, num_key_heads: int | None = None, d_k: int | None = None) -> None:
+    """Raises HeadworkError unless heads of at least 1 share out d_model (where d_k doesn't say their width) evenly."""
+    if min(d_model, num_heads, num_key_heads or 1, d_k or 1) < 1:
         raise HeadworkError(
             "d_model {d_model} with {num_heads} heads makes no model: both must be at least 1.",
             d_model=d_model,
             num_heads=num_heads,
         )
-    if d_model % num_heads:
+    if not d_k and d_model % num_heads:
         lower, higher = d_model - d_model % num_heads, d_model - d_model % num_heads + num_heads
         raise HeadworkError(
             "d_model {d_model} can't be split over {num_heads} heads: {d_model} / {num_heads} is not whole. "
@@ -193,6 +214,13 @@ def check_heads(d_model: int, num_heads: int) -> None:
             d_model=d_model,
             num_heads=num_heads,
             choices=f"{lower} / {higher}" if lower else str(higher),
+        )
+    if num_key_heads and num_heads % num_key_heads:
+        raise HeadworkError(
+            "{num_heads} query heads can't share {num_key_heads} key heads: {num_heads} / {num_key_heads} is not "
+            "whole.",
+            num_heads=num_heads,
+            num_key_heads=num_key_heads,
         )
 
 

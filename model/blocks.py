@@ -146,13 +146,15 @@ class TransformerBlock(nn.Module):
         activation: Activation = "relu",
         bias: bool = True,
         layer_norm_eps: float = 1e-5,
+        num_key_heads: int | None = None,
+        d_k: int | None = None,
     ) -> None:
         super().__init__()
         if norm not in get_args(NormPlace):
             raise HeadworkError("norm must be pre, post or none, not {norm}.", norm=norm)
         self.norm = norm
         self.d_ff = d_ff
-        self.attention = MultiHeadAttention(d_model, num_heads, bias=bias)
+        self.attention = MultiHeadAttention(d_model, num_heads, bias=bias, num_key_heads=num_key_heads, d_k=d_k)
         if norm != "none":
             self.attention_norm = LayerNorm(d_model, layer_norm_eps)
         if d_ff:

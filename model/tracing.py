@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import torch
@@ -26,18 +27,23 @@ class Check:
 
     max_row_error: float  # largest |row sum − 1| over rows that may attend to something
     masked_is_zero: bool  # every masked cell is exactly 0
-    n_empty_rows: int  # rows that may attend to nothing; all 0
+    n_empty_rows: int  # rows that may attend to nothing in some layer; all 0
 
 
 @dataclass(frozen=True, eq=False)
 class AttentionTrace:
     """Every attention map of one sentence under one mask. Arrays are read-only.
 
+    Self-attention makes square maps over N tokens. In cross-attention N_q queries look at the N_k tokens of another
+    text, the context; then (N, N) reads (N_q, N_k).
+
     Attributes:
-        tokens: what the axes show, one for each of the N tokens.
+        tokens: what the axes show, one for each of the N tokens; of the queries, in cross-attention.
         attention: (L, h, N, N) float32, [layer, head, query, key], counted from 0.
-        allowed: (N, N), True = the query (row) may attend to the key (column).
+        allowed: (N, N), or (L, N, N) where layers have masks of their own; True = the query (row) may attend to the
+            key (column). `allowed_in` gives that of one layer.
         sha256: of the weights; None for an untrained model.
+        context: the tokens that are looked at, in cross-attention; None in self-attention.
     """
 
     model_id: str
@@ -48,11 +54,22 @@ class AttentionTrace:
     tokenized: Tokens
     attention: NDArray[np.float32]
     allowed: NDArray[np.bool_]
+    context: Tokens | None = None
 
     @property
     def tokens(self) -> tuple[str, ...]:
-        """The labels of the N tokens."""
+        """The labels of the N tokens: of the rows."""
         return self.tokenized.labels
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The labels of the columns: in self-attention the same as those of the rows."""
+        return self.tokens if self.context is None else self.context.labels
+
+    @property
+    def kind(self) -> Literal["self", "cross"]:
+        """Whether the tokens look at each other or at another text."""
+        return "self" if self.context is None else "cross"
 
     @property
     def text(self) -> str:
@@ -72,22 +89,43 @@ class AttentionTrace:
     @property
     def n_tokens(self) -> int:
         """N."""
+        return self.n_queries
+
+    @property
+    def n_queries(self) -> int:
+        """Number of rows: N, or N_q."""
         return int(self.attention.shape[2])
+
+    @property
+    def n_keys(self) -> int:
+        """Number of columns: N, or N_k."""
+        return int(self.attention.shape[3])
+
+    @property
+    def is_square(self) -> bool:
+        """Whether there are as many keys as queries; `kind` says whether they are the same tokens."""
+        return self.n_queries == self.n_keys
 
     @property
     def nbytes(self) -> int:
         """Bytes that the arrays take."""
         return self.attention.nbytes + self.allowed.nbytes
 
+    def allowed_in(self, layer: int) -> NDArray[np.bool_]:
+        """Who may attend to whom in one layer, counted from 0: (N, N)."""
+        return self.allowed if self.allowed.ndim == 2 else self.allowed[layer]
+
     def check(self) -> Check:
         """Row sums and masked cells of this very trace, over all layers and heads."""
-        empty = ~self.allowed.any(axis=-1)  # (N,)
-        sums = self.attention.sum(axis=-1, dtype=np.float64)  # (L, h, N)
-        error = np.abs(sums[..., ~empty] - 1.0)
+        allowed = [self.allowed_in(layer) for layer in range(self.n_layers)]  # L of (N, N)
+        empty = ~np.array([rows.any(axis=-1) for rows in allowed])  # (L, N)
+        error = np.abs(self.attention.sum(axis=-1, dtype=np.float64) - 1.0)  # (L, h, N)
         return Check(
-            max_row_error=float(error.max()) if error.size else 0.0,
-            masked_is_zero=not np.any(self.attention[:, :, ~self.allowed]),
-            n_empty_rows=int(empty.sum()),
+            max_row_error=float(np.where(empty[:, None], 0.0, error).max()),
+            masked_is_zero=not any(
+                np.any(maps[:, ~visible]) for maps, visible in zip(self.attention, allowed, strict=True)
+            ),
+            n_empty_rows=int(empty.any(axis=0).sum()),
         )
 
 

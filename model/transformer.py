@@ -5,6 +5,7 @@ Shape letters: see model.attention.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -29,6 +30,8 @@ _BOUNDS = {
     "max_tokens": (1, 10_000_000),
     "n_token_types": (0, 1_000),
     "position_offset": (0, 1_000),
+    "num_key_heads": (0, 1_024),
+    "head_width": (0, 65_536),
 }
 
 
@@ -38,6 +41,7 @@ class TransformerConfig:
 
     vocab_size 0 means a model without a vocabulary: every token id gets a random vector drawn from `seed`.
     d_ff 0 means blocks without a feed-forward network; with norm "none" they are attention and its residual only.
+    num_key_heads 0 means as many key heads as query heads, head_width 0 heads of d_model / h columns.
     """
 
     vocab_size: int
@@ -57,6 +61,8 @@ class TransformerConfig:
     layer_norm_eps: float = 1e-12
     dropout: float = 0.1
     seed: int = 0
+    num_key_heads: int = 0
+    head_width: int = 0
 
     def __post_init__(self) -> None:
         """Refuses sizes that make no model."""
@@ -65,12 +71,12 @@ class TransformerConfig:
             raise HeadworkError(
                 "layer_norm_eps is {value}: it must be a small number.", value=shown(self.layer_norm_eps)
             )
-        check_heads(self.d_model, self.num_heads)
+        check_heads(self.d_model, self.num_heads, num_key_heads=self.num_key_heads, d_k=self.head_width)
 
     @property
     def d_k(self) -> int:
-        """Width of one head: d_model / h."""
-        return self.d_model // self.num_heads
+        """Width of one head: d_model / h unless head_width says another."""
+        return self.head_width or self.d_model // self.num_heads
 
 
 @dataclass
@@ -114,6 +120,8 @@ class Transformer(nn.Module):
                 activation=config.activation,
                 bias=config.bias,
                 layer_norm_eps=config.layer_norm_eps,
+                num_key_heads=config.num_key_heads,
+                d_k=config.head_width,
             )
             for _ in range(config.num_layers)
         )
@@ -122,7 +130,7 @@ class Transformer(nn.Module):
     def forward(
         self,
         ids: Tensor,
-        mask: Tensor | None = None,
+        mask: Tensor | Sequence[Tensor | None] | None = None,
         *,
         token_types: Tensor | None = None,
         head_mask: Tensor | None = None,
@@ -132,7 +140,7 @@ class Transformer(nn.Module):
 
         Args:
             ids: (B, N).
-            mask: boolean, broadcastable to (B, h, N, N), True = may attend; None = everything. The same in every layer.
+            mask: boolean, broadcastable to (B, h, N, N), True = may attend; None = everything. A list has one a layer.
             token_types: (B, N); None = all of the first type.
             head_mask: (L, h), a factor for each head's slice of the input to W_o; 0 = off.
             record: "maps"; "hidden" also returns hidden_states; "steps" also returns every intermediate tensor.
@@ -140,11 +148,18 @@ class Transformer(nn.Module):
         return self.encode(self.embeddings(ids, token_types), mask, head_mask=head_mask, record=record)
 
     def encode(
-        self, x: Tensor, mask: Tensor | None = None, *, head_mask: Tensor | None = None, record: Record = "maps"
+        self,
+        x: Tensor,
+        mask: Tensor | Sequence[Tensor | None] | None = None,
+        *,
+        head_mask: Tensor | None = None,
+        record: Record = "maps",
     ) -> TransformerOutput:
         """As forward, from embeddings x (B, N, d_model) on."""
-        if mask is not None and bool(mask.all()):
-            mask = None  # nothing is hidden: M is 0 everywhere
+        if mask is None or isinstance(mask, Tensor):
+            mask = [mask] * self.config.num_layers
+        # Where nothing is hidden, M is 0 everywhere.
+        masks = [None if layers_own is None or bool(layers_own.all()) else layers_own for layers_own in mask]
         batch, n_tokens, _ = x.shape
         hidden_states = None if record == "maps" else [x]
         blocks = [BlockSteps() for _ in self.blocks] if record == "steps" else None
@@ -153,10 +168,10 @@ class Transformer(nn.Module):
         shape = (self.config.num_layers, batch, self.config.num_heads, n_tokens, n_tokens)
         maps = None if torch.is_grad_enabled() else x.new_empty(shape)  # (L, B, h, N, N)
         kept = []
-        for layer, block in enumerate(self.blocks):
+        for layer, (block, layers_own) in enumerate(zip(self.blocks, masks, strict=True)):
             x, attention = block(
                 x,
-                mask,
+                layers_own,
                 head_mask=None if head_mask is None else head_mask[layer],
                 steps=None if blocks is None else blocks[layer],
                 out=None if maps is None else maps[layer],

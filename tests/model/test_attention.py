@@ -72,6 +72,83 @@ def test_equals_torchs_multihead_attention(bias, masked, dtype):
     assert (out - expected_out).abs().max() <= bound
 
 
+def like_torchs(ours, dtype=torch.float64):
+    """nn.MultiheadAttention with the weights of a layer whose heads share nothing."""
+    theirs = nn.MultiheadAttention(ours.d_model, ours.num_heads, batch_first=True, dtype=dtype)
+    with torch.no_grad():
+        theirs.in_proj_weight.copy_(torch.cat([ours.W_q.weight, ours.W_k.weight, ours.W_v.weight]))
+        theirs.in_proj_bias.copy_(torch.cat([ours.W_q.bias, ours.W_k.bias, ours.W_v.bias]))
+        theirs.out_proj.weight.copy_(ours.W_o.weight)
+        theirs.out_proj.bias.copy_(ours.W_o.bias)
+    return theirs
+
+
+@pytest.mark.parametrize(("n_queries", "n_keys"), [(7, 4), (3, 9), (1, 5), (5, 1), (6, 6)])
+@pytest.mark.parametrize("masked", [True, False])
+def test_keys_of_another_sequence_equal_torchs(n_queries, n_keys, masked):
+    torch.manual_seed(0)
+    ours = MultiHeadAttention(24, 3).double()
+    x, context = torch.randn(2, n_queries, 24).double(), torch.randn(2, n_keys, 24).double()
+    allowed = torch.rand(n_queries, n_keys) < 0.6
+    allowed[:, 0] = True  # torch's own makes NaN of a row that may attend to nothing
+    out, attention = ours(x, allowed if masked else None, context=context)
+    expected_out, expected = like_torchs(ours)(
+        x, context, context, attn_mask=~allowed if masked else None, average_attn_weights=False
+    )
+    assert attention.shape == (2, 3, n_queries, n_keys)
+    assert (attention - expected).abs().max() <= 1e-14
+    assert (out - expected_out).abs().max() <= 1e-14
+
+
+@pytest.mark.parametrize("num_key_heads", [1, 2, 4])
+@pytest.mark.parametrize("d_k", [None, 5])
+def test_grouped_queries_equal_heads_whose_keys_and_values_were_repeated_by_hand(num_key_heads, d_k):
+    torch.manual_seed(0)
+    grouped = MultiHeadAttention(24, 4, num_key_heads=num_key_heads, d_k=d_k).double()
+    width = d_k or 6
+    assert grouped.W_q.weight.shape == (4 * width, 24) and grouped.W_o.weight.shape == (24, 4 * width)
+    assert grouped.W_k.weight.shape == grouped.W_v.weight.shape == (num_key_heads * width, 24)
+    full = MultiHeadAttention(24, 4, d_k=d_k).double()
+    key_head = [head * num_key_heads // 4 for head in range(4)]  # that serves query head 0, 1, 2, 3
+    rows = torch.cat([torch.arange(width) + of * width for of in key_head])
+    with torch.no_grad():
+        for name in ("W_q", "W_o"):
+            getattr(full, name).load_state_dict(getattr(grouped, name).state_dict())
+        for name in ("W_k", "W_v"):
+            shared, own = getattr(grouped, name), getattr(full, name)
+            own.weight.copy_(shared.weight[rows])
+            own.bias.copy_(shared.bias[rows])
+    x, context = torch.randn(2, 7, 24).double(), torch.randn(2, 5, 24).double()
+    steps = AttentionSteps()
+    for keys in (None, context):
+        out, attention = grouped(x, context=keys, steps=steps)
+        expected_out, expected = full(x, context=keys)
+        assert (attention - expected).abs().max() <= 1e-14
+        assert (out - expected_out).abs().max() <= 1e-14
+        torch.testing.assert_close(steps.products, steps.queries @ steps.keys.transpose(-2, -1))
+
+
+def test_heads_of_their_own_width_follow_the_formula():
+    torch.manual_seed(0)
+    layer = MultiHeadAttention(10, 4, d_k=3).double()  # 10 / 4 is not whole, and needn't be
+    x = torch.randn(1, 6, 10).double()
+    out, attention = layer(x)
+    for head in range(4):
+        columns = slice(3 * head, 3 * head + 3)
+        q, k = layer.W_q(x)[0, :, columns], layer.W_k(x)[0, :, columns]
+        torch.testing.assert_close(attention[0, head], torch.softmax(q @ k.T / math.sqrt(3), -1))
+    assert out.shape == (1, 6, 10)
+
+
+def test_head_counts_that_do_not_fit_are_refused_with_both_numbers():
+    with pytest.raises(HeadworkError, match="6 query heads can't share 4 key heads"):
+        MultiHeadAttention(12, 6, num_key_heads=4)
+    with pytest.raises(HeadworkError, match="at least 1"):
+        MultiHeadAttention(12, 6, num_key_heads=-1)
+    with pytest.raises(HeadworkError, match="at least 1"):
+        MultiHeadAttention(12, 6, d_k=-3)
+
+
 def test_no_bias_means_no_bias_anywhere():
     assert [name for name, _ in MultiHeadAttention(8, 2, bias=False).named_parameters()] == [
         "W_q.weight",

@@ -2,12 +2,16 @@
 
 import shutil
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
 from model import HeadworkError, Mask, load
+from model.__main__ import head_entropies
+from model.arrays import trace_arrays
+from model.tracing import Check
 from tests.model.random_checkpoints import save_random
 
 
@@ -88,6 +92,50 @@ def test_rows_that_see_nothing_are_counted(builtin):
     assert trace.check().n_empty_rows == 1
     assert trace.check().max_row_error < 1e-6
     assert not trace.attention[:, :, 2].any()
+
+
+def test_a_sentence_that_looks_at_itself_is_square_and_its_keys_are_its_tokens(builtin):
+    trace = builtin.trace("The cat sat.", "causal")
+    assert (trace.kind, trace.is_square, trace.n_queries, trace.n_keys) == ("self", True, 6, 6)
+    assert trace.keys == trace.tokens
+    assert all(trace.allowed_in(layer) is trace.allowed for layer in range(6))
+    assert set(trace_arrays(trace)) == {"attention", "tokens", "mask"}
+
+
+def cross_trace(builtin, **changes):
+    """Three tokens that look at six others, in two layers of one head; the last query may look at nothing."""
+    queries, keys = (builtin.trace(text).tokenized for text in ("cat", "The cat sat."))
+    allowed = np.ones((3, 6), bool)
+    allowed[2] = False
+    attention = np.full((2, 1, 3, 6), 1 / 6, np.float32) * allowed
+    made = {"attention": attention, "allowed": allowed, "tokenized": queries, "context": keys}
+    return replace(builtin.trace("cat"), **made | changes)
+
+
+def test_a_trace_of_cross_attention_names_rows_and_columns_apart(builtin):
+    trace = cross_trace(builtin)
+    assert (trace.kind, trace.is_square, trace.n_queries, trace.n_keys) == ("cross", False, 3, 6)
+    assert trace.tokens == ("[CLS]", "cat", "[SEP]")
+    assert trace.keys == ("[CLS]", "the", "cat", "sat", ".", "[SEP]")
+    assert trace.check() == Check(max_row_error=pytest.approx(0, abs=1e-6), masked_is_zero=True, n_empty_rows=1)
+    arrays = trace_arrays(trace)
+    assert (arrays["attention"].shape, arrays["mask"].shape) == ((2, 1, 3, 6), (3, 6))
+    assert (tuple(arrays["tokens"]), tuple(arrays["keys"])) == (trace.tokens, trace.keys)
+
+
+def test_the_check_takes_each_layer_with_its_own_mask(builtin):
+    per_layer = np.ones((2, 3, 6), bool)
+    per_layer[0, 2] = False
+    per_layer[1, :, 4:] = False
+    maps = per_layer / np.maximum(per_layer.sum(-1, keepdims=True), 1)
+    trace = cross_trace(builtin, allowed=per_layer, attention=maps[:, None].astype(np.float32))
+    assert trace.check() == Check(max_row_error=pytest.approx(0, abs=1e-6), masked_is_zero=True, n_empty_rows=1)
+    assert trace.allowed_in(0).tolist() == per_layer[0].tolist()
+    assert trace.allowed_in(1).tolist() == per_layer[1].tolist()
+    swapped = replace(trace, attention=trace.attention[::-1])
+    assert not swapped.check().masked_is_zero
+    assert swapped.check().max_row_error == pytest.approx(1)
+    assert np.array(head_entropies(trace)) == pytest.approx(np.log([[6], [4]]))
 
 
 def test_padding_shows_in_the_tokens_and_leaves_the_real_rows_alone(builtin):

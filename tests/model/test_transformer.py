@@ -132,6 +132,41 @@ def test_with_and_without_gradients_give_the_same_maps(tiny):
     torch.testing.assert_close(with_gradients.attention, without.attention, rtol=0, atol=1e-6)
 
 
+def test_a_mask_a_layer_acts_in_its_own_layer_only(tiny):
+    ids = random_ids(7)
+    window, causal = Mask.window(1).allowed(7), Mask.causal().allowed(7)
+    with torch.inference_mode():
+        mixed = tiny(ids, [window, None, causal], record="hidden")
+        same = tiny(ids, [causal] * 3, record="hidden")
+        first = tiny(ids, window).attention[0]
+        last, last_map = tiny.blocks[2](mixed.hidden_states[2], causal)
+        assert same.attention.equal(tiny(ids, causal).attention)
+    assert mixed.attention[0].equal(first)
+    assert (mixed.attention[1] > 0).all()
+    assert mixed.attention[2].equal(last_map) and mixed.hidden_states[3].equal(last)
+    with pytest.raises(ValueError, match="shorter"):
+        tiny(ids, [window, causal])
+
+
+def test_grouped_queries_and_a_head_width_reach_every_layer():
+    torch.manual_seed(0)
+    grouped = Transformer(TransformerConfig(**TINY | {"num_heads": 4}, num_key_heads=2, head_width=5)).eval()
+    assert grouped.config.d_k == 5
+    assert {block.attention.W_k.weight.shape for block in grouped.blocks} == {(10, 24)}
+    output = grouped(random_ids(6), Mask.causal().allowed(6), record="steps")
+    assert output.attention.shape == (3, 1, 4, 6, 6)
+    for layer, steps in enumerate(output.blocks):
+        found, shared = steps.attention, output.attention[layer]
+        assert found.keys[:, 0].equal(found.keys[:, 1]) and not found.keys[:, 1].equal(found.keys[:, 2])
+        torch.testing.assert_close(torch.softmax(found.masked_scores, -1), shared)
+
+
+@pytest.mark.parametrize("wrong", [{"num_key_heads": 2}, {"num_key_heads": -1}, {"head_width": 10**6}])
+def test_key_heads_and_widths_that_make_no_model_are_refused(wrong):
+    with pytest.raises(HeadworkError):
+        TransformerConfig(**TINY | wrong)
+
+
 def test_two_calls_do_not_share_their_maps(tiny):
     with torch.inference_mode():
         first = tiny(random_ids(6, 1)).attention
