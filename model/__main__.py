@@ -40,6 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("text", help="the sentence; - reads it from standard input")
+    parser.add_argument("--pair", metavar="TEXT", help="a second text, read with the first as a pair")
     parser.add_argument("--model", default=DEFAULT_MODEL, help="which model (default: %(default)s)")
     parser.add_argument("--mask", default="bidirectional", help="which mask (default: %(default)s)")
     parser.add_argument("--npz", metavar="FILE", type=Path, help="write attention, tokens and mask as NumPy arrays")
@@ -60,7 +61,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except HeadworkError as error:
         return _fail(error, EXIT_MODEL)
     try:
-        trace = model.trace(sys.stdin.read() if options.text == "-" else options.text, mask)
+        text = sys.stdin.read() if options.text == "-" else options.text
+        trace = model.trace(text if options.pair is None else (text, options.pair), mask)
     except HeadworkError as error:
         return _fail(error, EXIT_INPUT)
     if options.npz is not None:
@@ -103,6 +105,7 @@ def as_json(trace: AttentionTrace) -> dict[str, Any]:
         "tokens": list(trace.tokens),
         "pieces": list(tokens.pieces),
         "special": list(tokens.is_special),
+        "segments": list(tokens.segments),
         "n_unknown": tokens.n_unknown,
         "n_cut": tokens.n_cut,
         "n_cut_characters": tokens.n_cut_characters,
@@ -128,6 +131,8 @@ def summary(trace: AttentionTrace) -> str:
         f"(max error {check.max_row_error:.0e}), "
         f"masked cells {'exactly 0' if check.masked_is_zero else 'NOT 0'}",
     ]
+    if trace.tokenized.is_pair:
+        lines.append("note    read as a pair: two texts, parted by the separator")
     if check.n_empty_rows:
         lines.append(f"note    {check.n_empty_rows} rows may attend to nothing: their weights are 0")
     if trace.tokenized.n_cut or trace.tokenized.n_cut_characters:

@@ -66,6 +66,9 @@ def scaled_dot_product_attention(
     Returns:
         The mixed values (B, h, N, d_k) and the attention map (B, h, N, N). Rows sum to 1;
         a row that may attend to nothing is 0 throughout, and so is its output.
+
+    Raises:
+        HeadworkError: a mask that isn't boolean.
     """
     scores = torch.matmul(q, k.transpose(-2, -1), out=out)  # (B, h, N, N)
     if steps is not None:
@@ -75,7 +78,7 @@ def scaled_dot_product_attention(
         steps.keep(scores=scores)
 
     empty = None
-    if mask is not None:
+    if mask is not None and not all_visible(mask):
         scores += torch.zeros(mask.shape, dtype=scores.dtype, device=scores.device).masked_fill_(~mask, -math.inf)
         if steps is not None:
             steps.keep(masked_scores=scores)
@@ -105,6 +108,26 @@ def _softmax(scores: Tensor, out: Tensor | None) -> Tensor:
     if missing <= 0 or not scores.requires_grad:
         return torch.softmax(scores, dim=-1, out=out)
     return torch.softmax(F.pad(scores, (0, missing), value=-math.inf), dim=-1)[..., :-missing]
+
+
+def all_visible(mask: Tensor) -> bool:
+    """Whether a mask hides nothing, so that M is 0 everywhere.
+
+    Raises:
+        HeadworkError: it isn't boolean.
+    """
+    if mask.dtype != torch.bool:
+        raise not_boolean(mask.dtype)
+    return bool(mask.all())
+
+
+def not_boolean(kind: object) -> HeadworkError:
+    """The error for a mask that holds something else: other libraries add −inf to the scores, or count in ones."""
+    return HeadworkError(
+        "This mask holds {kind}, but a mask here is boolean, True = may attend. Where 0 means may attend and −inf may "
+        "not, give mask == 0; where 1 means may attend and 0 may not, give mask == 1.",
+        kind=str(kind).removeprefix("torch."),
+    )
 
 
 class MultiHeadAttention(nn.Module):

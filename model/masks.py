@@ -6,14 +6,19 @@ A mask is boolean and True means "the query (row) may attend to the key (column)
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from model.errors import HeadworkError
+from model.attention import not_boolean
+from model.errors import HeadworkError, shown
 
 
 @dataclass(frozen=True)
@@ -76,18 +81,35 @@ class Mask:
         return cls(padded_length=length)
 
     @classmethod
-    def matrix(cls, allowed: Tensor | Sequence[Sequence[bool]]) -> Mask:
-        """Any boolean matrix (N, N), True = may attend. It fits sentences of exactly N tokens."""
-        cells = allowed.tolist() if isinstance(allowed, Tensor) else allowed
-        rows = tuple(tuple(bool(cell) for cell in row) for row in cells)
-        if not rows or any(len(row) != len(rows) for row in rows):
+    def matrix(cls, allowed: Tensor | NDArray[Any] | Sequence[Sequence[bool]]) -> Mask:
+        """Any matrix (N, N) of booleans, or of 1 = may attend and 0. It fits sentences of exactly N tokens.
+
+        Raises:
+            HeadworkError: it isn't square, or holds anything else.
+        """
+        rows = allowed.tolist() if isinstance(allowed, Tensor | np.ndarray) else allowed
+        rows = rows if isinstance(rows, Sequence) else []
+        sizes = {len(row) if isinstance(row, Sequence | np.ndarray) else 0 for row in rows}
+        if sizes != {len(rows)}:
             raise HeadworkError(
                 "A mask must be a square matrix, one row and one column for each token; "
                 "this one has {n_rows} rows of {lengths} cells.",
                 n_rows=len(rows),
-                lengths=" / ".join(str(n) for n in sorted({len(row) for row in rows})) or "0",
+                lengths=" / ".join(str(n) for n in sorted(sizes)) or "0",
             )
-        return cls(custom=rows)
+        for cell in itertools.chain.from_iterable(rows):
+            if not isinstance(cell, int | np.bool_ | np.integer) or cell not in (0, 1):
+                raise not_boolean(getattr(allowed, "dtype", type(cell).__name__))
+        return cls(custom=tuple(tuple(bool(cell) for cell in row) for row in rows))
+
+    @classmethod
+    def of(cls, mask: MaskLike) -> Mask:
+        """The mask that is meant: a mask as it is, a spelling read by `parse_mask`, or a `matrix`."""
+        if isinstance(mask, Mask):
+            return mask
+        if isinstance(mask, Tensor | np.ndarray | list | tuple):
+            return cls.matrix(mask)
+        return parse_mask(mask if isinstance(mask, str) else shown(mask))
 
     def __and__(self, other: Mask) -> Mask:
         """The mask that allows what both allow."""
@@ -166,6 +188,7 @@ class Mask:
         return allowed & ~is_padding[:, None, None, :]  # (B, 1, N, N)
 
 
+MaskLike = Mask | str | Tensor | NDArray[Any] | Sequence[Sequence[bool]]
 _WORDS = ("window", "prefix", "padding")
 _LONGEST = 1_000_000  # a number in a link is checked before any matrix is made
 

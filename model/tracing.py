@@ -11,12 +11,13 @@ import torch
 from numpy.typing import NDArray
 
 from model.entry import Entry
-from model.errors import HeadworkError
-from model.masks import Mask, parse_mask
+from model.errors import HeadworkError, shown
+from model.masks import Mask, MaskLike
 from model.packed import pack
 from model.tokenizers.tokens import Tokenizer, Tokens
 from model.transformer import Record, Transformer, TransformerConfig, TransformerOutput
 
+Text = str | tuple[str, str]
 LARGEST_ROW_ERROR = 1e-4  # rows of 512 float32 weights stay within 1e-6; beyond this, something is wrong
 MOST_TOKENS = 512  # a map of every head at 512 tokens takes 1 MiB a head
 
@@ -186,8 +187,8 @@ class AttentionModel:
     @torch.inference_mode()
     def run(
         self,
-        text: str,
-        mask: Mask | str = "bidirectional",
+        text: Text,
+        mask: MaskLike = "bidirectional",
         *,
         record: Record = "steps",
         head_mask: Iterable[Iterable[float]] | NDArray[np.float32] | None = None,
@@ -195,8 +196,8 @@ class AttentionModel:
         """Tokenises a text and runs the Transformer once.
 
         Args:
-            text: any text; what exceeds the token limit is cut (`Tokens.n_cut`).
-            mask: a Mask or its spelling.
+            text: any text, or two of them as a pair; what exceeds the token limit is cut (`Tokens.n_cut`).
+            mask: a Mask, its spelling, or a boolean matrix (N, N).
             record: see Transformer.forward.
             head_mask: (L, h), 0 = the head is off.
 
@@ -204,11 +205,11 @@ class AttentionModel:
             The tokens, the mask as a boolean (N, N), and everything the Transformer made, with B = 1.
 
         Raises:
-            HeadworkError: empty text, an unknown mask, a mask that doesn't fit the sentence, a head mask of another
-                shape.
+            HeadworkError: empty text, what is no text, an unknown mask, a mask that doesn't fit the sentence, a head
+                mask of another shape.
         """
-        mask = parse_mask(mask) if isinstance(mask, str) else mask
-        tokens = self.tokenizer.encode(text, limit=self.token_limit, pad_to=mask.padded_length)
+        mask = Mask.of(mask)
+        tokens = self.tokenizer.encode(self._one_text(text), limit=self.token_limit, pad_to=mask.padded_length)
         if self.config.vocab_size and max(tokens.ids) >= self.config.vocab_size:
             raise HeadworkError(
                 "The tokenizer gives the token {token} the id {id}, but the model has vectors for ids below "
@@ -219,8 +220,25 @@ class AttentionModel:
             )
         allowed = mask.allowed(len(tokens.ids), torch.tensor(tokens.is_padding))  # (N, N)
         factors = None if head_mask is None else self._factors(head_mask)  # (L, h)
-        output = self.transformer(torch.tensor([tokens.ids]), allowed, head_mask=factors, record=record)
+        ids, token_types = torch.tensor([tokens.ids]), self.token_types(tokens)
+        output = self.transformer(ids, allowed, token_types=token_types, head_mask=factors, record=record)
         return tokens, allowed, output
+
+    def token_types(self, tokens: Tokens) -> torch.Tensor | None:
+        """Which row of the token type table each token gets (1, N); None = all the first, for models without types."""
+        is_told_apart = 0 < max(tokens.token_types, default=0) < self.config.n_token_types
+        return torch.tensor([tokens.token_types]) if is_told_apart else None
+
+    def _one_text(self, text: Text) -> str:
+        if isinstance(text, str):
+            return text
+        if isinstance(text, tuple) and len(text) == 2 and all(isinstance(part, str) for part in text):
+            return self.tokenizer.pair(*text)
+        raise HeadworkError(
+            "A trace is of one text, or of two that are read as a pair, (first, second); this is {text}. "
+            "For several texts, make a trace of each.",
+            text=shown(text),
+        )
 
     def _factors(self, head_mask: Iterable[Iterable[float]] | NDArray[np.float32]) -> torch.Tensor:
         factors = np.asarray(head_mask, dtype=np.float32)
@@ -236,13 +254,13 @@ class AttentionModel:
 
     def trace(
         self,
-        text: str,
-        mask: Mask | str = "bidirectional",
+        text: Text,
+        mask: MaskLike = "bidirectional",
         *,
         head_mask: Iterable[Iterable[float]] | NDArray[np.float32] | None = None,
     ) -> AttentionTrace:
         """Every head's map for a text under a mask. Arguments as in `run`."""
-        mask = parse_mask(mask) if isinstance(mask, str) else mask
+        mask = Mask.of(mask)
         tokens, allowed, output = self.run(text, mask, record="maps", head_mask=head_mask)
         attention = output.attention[:, 0].numpy()  # (L, h, N, N)
         attention.flags.writeable = False

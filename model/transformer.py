@@ -156,10 +156,7 @@ class Transformer(nn.Module):
         record: Record = "maps",
     ) -> TransformerOutput:
         """As forward, from embeddings x (B, N, d_model) on."""
-        if mask is None or isinstance(mask, Tensor):
-            mask = [mask] * self.config.num_layers
-        # Where nothing is hidden, M is 0 everywhere.
-        masks = [None if layers_own is None or bool(layers_own.all()) else layers_own for layers_own in mask]
+        masks = [mask] * self.config.num_layers if mask is None or isinstance(mask, Tensor) else mask
         batch, n_tokens, _ = x.shape
         hidden_states = None if record == "maps" else [x]
         blocks = [BlockSteps() for _ in self.blocks] if record == "steps" else None

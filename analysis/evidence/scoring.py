@@ -32,7 +32,7 @@ from analysis.evidence.corpora.annotated import Passage, Problem, Sentence, lay_
 from analysis.evidence.corpora.corpus import Corpus
 from analysis.evidence.resume import Arrays, Store
 from model.errors import HeadworkError
-from model.masks import Mask, parse_mask
+from model.masks import Mask
 from model.tracing import AttentionModel
 
 Progress = Callable[[int, int], None]
@@ -163,7 +163,7 @@ def score(
 
 
 def _mask(mask: Mask | str) -> Mask:
-    mask = parse_mask(mask) if isinstance(mask, str) else mask
+    mask = Mask.of(mask)
     if mask.custom is not None:
         raise HeadworkError("A drawn mask fits one sentence; a corpus can't be scored under it. Choose another mask.")
     return mask

@@ -147,7 +147,10 @@ class Revealed(Arrays):
 @torch.inference_mode()
 def revealed(model: AttentionModel, tokens: Tokens, mask: Mask, n: int, layer: int) -> Revealed:
     """Runs the model on the first n tokens alone, as a decoder does after n steps."""
-    output = model.transformer(torch.tensor([tokens.ids[:n]]), mask.allowed(n))
+    types = model.token_types(tokens)  # (1, N)
+    output = model.transformer(
+        torch.tensor([tokens.ids[:n]]), mask.allowed(n), token_types=None if types is None else types[:, :n]
+    )
     return Revealed(_array(output.attention[layer, 0].clone()))
 
 
@@ -211,20 +214,22 @@ def padded_batch(model: AttentionModel, text: str, other_text: str, layer: int, 
     places = np.flatnonzero(order < n)  # where the real tokens are
     is_padding = order >= n
     ids = torch.tensor([alone[row].ids])  # (1, N)
+    types = model.token_types(padded)  # (1, M)
+    types_alone = None if types is None else types[:, :n]
     embed = model.transformer.embeddings
 
     def padded_with(fill: int) -> Tensor:
         """(1, M, d_model)."""
         fillers = torch.full((1, m - n), fill)
         if side == "left":
-            return torch.cat([embed(fillers), embed(ids)], dim=1)  # positions from the first real token
-        embedded: Tensor = embed(torch.cat([ids, fillers], dim=1))
+            return torch.cat([embed(fillers), embed(ids, types_alone)], dim=1)  # positions from the first real token
+        embedded: Tensor = embed(torch.cat([ids, fillers], dim=1), types)
         return embedded
 
     with_pad, with_filler = padded_with(pad_id), padded_with(filler)
     bases = {True: Mask.causal(), False: Mask.bidirectional()}
     singles = {
-        is_causal: model.transformer(ids, mask.allowed(n), record="hidden").hidden_states
+        is_causal: model.transformer(ids, mask.allowed(n), token_types=types_alone, record="hidden").hidden_states
         for is_causal, mask in bases.items()
     }
     maps, masks, shares, moved, refilled = [], [], [], [], []

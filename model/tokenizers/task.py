@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from model.errors import HeadworkError
-from model.tokenizers.tokens import Piece, Tokens, assemble, clean_text, no_text, visible
+from model.tokenizers.tokens import Piece, Tokens, assemble, clean_text, no_text, one_text_only, visible
 
 _NAMED = 3  # unknown words that an error names
 
@@ -16,6 +16,14 @@ class TaskTokenizer:
     def __init__(self, vocabulary: tuple[str, ...], sample: str) -> None:
         self.sample = sample
         self._ids = {word: number for number, word in enumerate(vocabulary)}
+
+    def pair(self, first: str, second: str) -> str:
+        """Never: there is no separator.
+
+        Raises:
+            HeadworkError: always.
+        """
+        raise one_text_only()
 
     def encode(self, text: str, *, limit: int, pad_to: int | None = None) -> Tokens:
         """Tokenise `text` into at most `limit` tokens; see `model.tokenizers.tokens.Tokenizer`.

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import tokenizers
 
 from model.errors import HeadworkError
-from model.tokenizers.tokens import SPACE, Piece, Tokens, assemble, clean_text, no_text, visible
+from model.tokenizers.tokens import (
+    MAX_CHARACTERS,
+    SPACE,
+    Piece,
+    Tokens,
+    assemble,
+    clean_text,
+    no_text,
+    one_text_only,
+    visible,
+)
 
 HAN_BLOCKS = (range(0x4E00, 0xA000), range(0x3400, 0x4DC0), range(0xF900, 0xFB00), range(0x20000, 0x2FA20))
 MASK_TOKENS = ("[MASK]", "<mask>")
@@ -17,6 +30,15 @@ PAD_TOKENS = ("[PAD]", "<pad>")
 UNKNOWN_TOKENS = ("[UNK]", "<unk>")
 # Any one of these makes a tokenizer, and the first is enough where it is; all of them plain text or SentencePiece.
 TOKENIZER_FILES = ("tokenizer.json", "vocab.txt", "vocab.json", "sentencepiece.bpe.model", "spiece.model")
+
+
+@dataclass(frozen=True)
+class Separator:
+    """What a tokenizer puts between two texts that are read as a pair."""
+
+    text: str  # as it is typed: " [SEP] "
+    ids: tuple[int, ...]
+    has_token_types: bool  # whether what follows is of another token type
 
 
 class FastTokenizer:
@@ -51,7 +73,7 @@ class FastTokenizer:
         """Tokenise `text` into at most `limit` tokens; see `model.tokenizers.tokens.Tokenizer`."""
         text, n_cut_characters = clean_text(text)
         encoded = self.backend.encode(text)
-        pieces = self._pieces(text, encoded)
+        pieces = self._with_segments(self._pieces(text, encoded))
         if all(piece.is_special and piece.span == (0, 0) for piece in pieces):
             raise no_text()  # only characters that this tokenizer drops, such as joiners without an emoji
         return assemble(
@@ -62,8 +84,52 @@ class FastTokenizer:
             padding=self._padding,
             label=self._label,
             unknown_id=self._unknown_id,
+            has_token_types=pieces[-1].segment > 0 and self._separator is not None and self._separator.has_token_types,
             n_cut_characters=n_cut_characters,
         )
+
+    def pair(self, first: str, second: str) -> str:
+        """The text that `encode` reads as this pair; see `model.tokenizers.tokens.Tokenizer`."""
+        if (separator := self._separator) is None:
+            raise one_text_only()
+        typed = separator.text.strip()
+        if typed in first:
+            raise HeadworkError(
+                "The first text of a pair can't hold {separator} itself: there the second begins.", separator=typed
+            )
+        together = f"{clean_text(first)[0]}{separator.text}{clean_text(second)[0]}"
+        if len(together) > MAX_CHARACTERS:
+            raise HeadworkError(
+                "The two texts have {n} characters; a pair may have {most}. Shorten them.",
+                n=len(together),
+                most=MAX_CHARACTERS,
+            )
+        return together
+
+    @cached_property
+    def _separator(self) -> Separator | None:
+        """What parts a pair, tried out: None when a pair can't be typed as one text that gives the same ids."""
+        pair = self.backend.encode("a", "b")
+        texts = pair.sequence_ids
+        if 1 not in texts:
+            return None
+        between = slice(len(texts) - texts[::-1].index(0), texts.index(1))
+        typed = "".join(self._added.get(id_, "") for id_ in pair.ids[between])
+        text = next((text for text in (f" {typed} ", typed) if self.backend.encode(f"a{text}b").ids == pair.ids), None)
+        return None if text is None else Separator(text, tuple(pair.ids[between]), any(pair.type_ids))
+
+    def _with_segments(self, pieces: list[Piece]) -> list[Piece]:
+        """The pieces; where a separator is typed between two texts, the second is marked."""
+        if not any(piece.is_special and piece.span != (0, 0) for piece in pieces) or self._separator is None:
+            return pieces
+        ids, n = tuple(piece.id for piece in pieces), len(self._separator.ids)
+        for after in range(n, len(pieces)):
+            if ids[after - n : after] == self._separator.ids and pieces[after - n].span != (0, 0):
+                first, second = pieces[:after], pieces[after:]
+                if _has_text(first) and _has_text(second):
+                    return [*first, *(replace(piece, segment=1) for piece in second)]
+                break
+        return pieces
 
     def _pieces(self, text: str, encoded: tokenizers.Encoding) -> list[Piece]:
         pieces: list[Piece] = []
@@ -92,6 +158,10 @@ class FastTokenizer:
         if self._byte_level and piece.id not in self._added:
             return _byte_level_label(piece.text)
         return visible(piece.text)
+
+
+def _has_text(pieces: Sequence[Piece]) -> bool:
+    return not all(piece.is_special for piece in pieces)
 
 
 def load_tokenizer(folder: Path) -> FastTokenizer:

@@ -29,6 +29,7 @@ class Piece:
     word: int | None
     is_special: bool = False
     is_padding: bool = False
+    segment: int = 0
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,9 @@ class Tokens:
         is_special: [CLS], [SEP], <s>, </s>, [PAD] and their like, also when the person typed them; not [UNK] and
             not [MASK], which stand for words.
         is_padding: [PAD] added by `pad_to`. A typed [PAD] is special and not padding.
+        segments: of a pair, 0 = the first text, 1 = the second; all 0 for one text, and for [PAD].
+        token_types: the row of the token type table for each token (BERT's segment A and B); all 0 for a tokenizer that
+            doesn't tell the two texts of a pair apart.
         n_unknown: how many pieces are [UNK].
         n_cut: pieces dropped because of the token limit.
         n_cut_characters: characters dropped before that, because the text was longer than `MAX_CHARACTERS`.
@@ -58,6 +62,8 @@ class Tokens:
     words: tuple[str, ...]
     is_special: tuple[bool, ...]
     is_padding: tuple[bool, ...]
+    segments: tuple[int, ...] = ()
+    token_types: tuple[int, ...] = ()
     n_unknown: int = 0
     n_cut: int = 0
     n_cut_characters: int = 0
@@ -65,12 +71,28 @@ class Tokens:
     def __len__(self) -> int:
         return len(self.ids)
 
+    @property
+    def is_pair(self) -> bool:
+        """Whether these are two texts, read as a pair."""
+        return any(self.segments)
+
 
 class Tokenizer(Protocol):
     """What every model's tokenizer can do."""
 
+    def pair(self, first: str, second: str) -> str:
+        """The text that `encode` reads as this pair, with the model's separator in it: "first [SEP] second".
+
+        Raises:
+            HeadworkError: one of them is empty, the first holds a separator itself, or the model reads one text only.
+        """
+        ...
+
     def encode(self, text: str, *, limit: int, pad_to: int | None = None) -> Tokens:
         """Tokenise `text` into at most `limit` tokens, then pad with [PAD] to `pad_to` tokens.
+
+        A text with a separator in it, as `pair` writes it, is a pair; of a pair that is too long, the longer text is
+        cut first.
 
         Raises:
             HeadworkError: no text; `pad_to` smaller than the sentence or larger than `limit`.
@@ -95,6 +117,11 @@ def clean_text(text: str) -> tuple[str, int]:
 def no_text() -> HeadworkError:
     """The error for a text without anything to tokenise."""
     return HeadworkError("There is no text to look at. Type a sentence.")
+
+
+def one_text_only() -> HeadworkError:
+    """The error for a pair, where the model knows no separator."""
+    return HeadworkError("This model has no separator between two texts: it reads one text. Choose another model.")
 
 
 def visible(piece: str) -> str:
@@ -126,6 +153,7 @@ def assemble(
     padding: Piece | None,
     label: Callable[[Piece], str],
     unknown_id: int | None = None,
+    has_token_types: bool = False,
     n_cut_characters: int = 0,
 ) -> Tokens:
     """Cut `pieces` to `limit`, keeping the special tokens at both ends, pad them to `pad_to`, and number the words.
@@ -138,6 +166,7 @@ def assemble(
         kept += _padding(len(kept), pad_to, limit, padding)
     spans = tuple(_trim(text, piece.span) for piece in kept)
     word_ids, words = _words(text, [piece.word for piece in kept], spans)
+    segments = tuple(piece.segment for piece in kept)
     return Tokens(
         text=text,
         pieces=tuple(piece.text for piece in kept),
@@ -148,6 +177,8 @@ def assemble(
         words=words,
         is_special=tuple(piece.is_special for piece in kept),
         is_padding=tuple(piece.is_padding for piece in kept),
+        segments=segments,
+        token_types=segments if has_token_types else (0,) * len(segments),
         n_unknown=sum(piece.id == unknown_id for piece in kept),
         n_cut=n_cut,
         n_cut_characters=n_cut_characters,
@@ -168,7 +199,24 @@ def _cut(pieces: Sequence[Piece], limit: int) -> list[Piece]:
             limit=limit,
             n_added=n_head + n_tail,
         )
-    return [*pieces[: n_head + n_content], *pieces[len(pieces) - n_tail :]]
+    content, tail = pieces[n_head : len(pieces) - n_tail], pieces[len(pieces) - n_tail :]
+    return [*pieces[:n_head], *_cut_content(content, n_content), *tail]
+
+
+def _cut_content(pieces: Sequence[Piece], limit: int) -> list[Piece]:
+    """The first pieces; of a pair, the first of each text around the separator, the longer text cut first.
+
+    So transformers cuts a pair (truncation "longest_first"): an odd place goes to the longer text.
+    """
+    n_first = sum(piece.segment == 0 for piece in pieces)
+    first, second = pieces[:n_first], pieces[n_first:]
+    if not second:
+        return list(pieces[:limit])
+    n_text = max(i for i, piece in enumerate(first, 1) if not piece.is_special)
+    limit -= n_first - n_text  # the separator stays
+    n_shorter = min(n_text, len(second), limit // 2)
+    n_kept = n_shorter if n_text <= len(second) else limit - n_shorter
+    return [*first[:n_kept], *first[n_text:], *second[: limit - n_kept]]
 
 
 def _padding(n_tokens: int, pad_to: int, limit: int, padding: Piece | None) -> list[Piece]:

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterator
 
 from model.tokenizers.tokenizer_json import is_han
-from model.tokenizers.tokens import Piece, Tokens, assemble, clean_text, no_text, visible
+from model.tokenizers.tokens import Piece, Tokens, assemble, clean_text, no_text, one_text_only, visible
 
 PAD = Piece("[PAD]", 0, (0, 0), None, is_special=True, is_padding=True)
 MASK = "[MASK]"
@@ -29,6 +29,14 @@ class ToyTokenizer:
     too, "床前明月光 疑是地上霜" ten. An emoji with its joiners, a letter with its accents and a typed [MASK] are one
     token. The only special token is [PAD].
     """
+
+    def pair(self, first: str, second: str) -> str:
+        """Never: there is no separator.
+
+        Raises:
+            HeadworkError: always.
+        """
+        raise one_text_only()
 
     def encode(self, text: str, *, limit: int, pad_to: int | None = None) -> Tokens:
         """Tokenise `text` into at most `limit` tokens; see `model.tokenizers.tokens.Tokenizer`."""

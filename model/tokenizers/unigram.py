@@ -55,8 +55,13 @@ class UnigramTokenizer:
         self._special = [AddedToken(name, lstrip=name in MASK_TOKENS) for name in special]
         self._frame = processors.TemplateProcessing(
             single=f"{BEGIN} $A {END}",
+            pair=f"{BEGIN} $A {END} {END} $B {END}",
             special_tokens=[(name, list(self._always).index(name)) for name in (BEGIN, END)],
         )
+
+    def pair(self, first: str, second: str) -> str:
+        """The text that `encode` reads as this pair; see `model.tokenizers.tokens.Tokenizer`."""
+        return FastTokenizer(self._backend(self._always)).pair(first, second)
 
     def encode(self, text: str, *, limit: int, pad_to: int | None = None) -> Tokens:
         """Tokenise `text` into at most `limit` tokens; see `model.tokenizers.tokens.Tokenizer`."""

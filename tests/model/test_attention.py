@@ -176,6 +176,13 @@ def test_masked_cells_are_exactly_zero_and_the_rest_sums_to_one():
     torch.testing.assert_close(attention.sum(-1), torch.ones(2, 4, 6))
 
 
+@pytest.mark.parametrize("kind", [torch.float32, torch.float64, torch.int64, torch.uint8])
+def test_a_mask_that_is_not_boolean_is_refused_by_its_name(kind):
+    x = torch.randn(1, 3, 8)
+    with pytest.raises(HeadworkError, match=f"holds {str(kind).removeprefix('torch.')}, .*True = may attend"):
+        MultiHeadAttention(8, 2)(x, torch.ones(3, 3).tril().to(kind))
+
+
 @pytest.mark.parametrize("into_buffer", [True, False])
 def test_a_row_that_may_attend_to_nothing_is_zero_and_so_is_its_output(into_buffer):
     q, k, v = torch.randn(3, 1, 2, 4, 3)

@@ -66,6 +66,55 @@ def test_a_matrix_that_is_not_square_is_refused(bad):
         Mask.matrix(bad)
 
 
+TRIANGLE = torch.ones(4, 4, dtype=torch.bool).tril()
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        TRIANGLE,
+        TRIANGLE.int(),
+        TRIANGLE.to(torch.uint8),
+        TRIANGLE.numpy(),
+        TRIANGLE.long().numpy(),
+        TRIANGLE.tolist(),
+        list(TRIANGLE.numpy()),
+    ],
+)
+def test_booleans_and_ones_are_read_as_they_are(same):
+    assert Mask.matrix(same) == Mask.of(same) == Mask.matrix(TRIANGLE)
+    assert Mask.matrix(same).allowed(4).equal(TRIANGLE)
+
+
+@pytest.mark.parametrize(
+    ("other", "named"),
+    [
+        (torch.zeros(4, 4).masked_fill(~TRIANGLE, -torch.inf), "float32"),  # 0 would be False, −inf True
+        (torch.zeros(4, 4, dtype=torch.float64), "float64"),
+        (TRIANGLE.to(torch.bfloat16), "bfloat16"),
+        (TRIANGLE.float().numpy(), "float32"),
+        (TRIANGLE.float().tolist(), "float"),
+        (TRIANGLE.long() * -10_000, "int64"),
+        ([["1"]], "str"),
+    ],
+)
+def test_numbers_that_could_mean_the_opposite_are_refused_by_their_name(other, named):
+    with pytest.raises(HeadworkError, match=rf"holds {named}, .* True = may attend.* mask == 0"):
+        Mask.matrix(other)
+
+
+@pytest.mark.parametrize("other", [None, 3, {}, object])
+def test_what_is_no_mask_is_refused(other):
+    with pytest.raises(HeadworkError, match=r"There is no mask .* causal"):
+        Mask.of(other)
+
+
+@pytest.mark.parametrize("shape", [(), (4,), (1, 4, 4), (4, 3)])
+def test_a_tensor_that_is_not_square_is_refused(shape):
+    with pytest.raises(HeadworkError, match="square"):
+        Mask.of(torch.ones(shape, dtype=torch.bool))
+
+
 @given(a=simple, b=simple, n=sizes)
 def test_and_allows_what_both_allow(a, b, n):
     assert (a & b).allowed(n).equal(a.allowed(n) & b.allowed(n))

@@ -138,6 +138,51 @@ def test_the_check_takes_each_layer_with_its_own_mask(builtin):
     assert np.array(head_entropies(trace)) == pytest.approx(np.log([[6], [4]]))
 
 
+@pytest.mark.parametrize("mask", [torch.ones(6, 6, dtype=torch.bool).tril(), np.tril(np.ones((6, 6), int))])
+def test_a_matrix_is_a_mask(builtin, mask):
+    trace = builtin.trace("The cat sat.", mask)
+    assert (trace.attention == builtin.trace("The cat sat.", "causal").attention).all()
+    assert trace.mask == Mask.matrix(mask)
+
+
+@pytest.mark.parametrize("text", [["a", "b"], ("a",), ("a", "b", "c"), ("a", 3), None, 3, b"a"])
+def test_what_is_no_text_is_refused_by_a_sentence(builtin, text):
+    with pytest.raises(HeadworkError, match=r"of one text, or of two .* make a trace of each"):
+        builtin.trace(text)
+
+
+FIRST, SECOND = "The cat sat on the mat.", "The cat lay on the rug."
+
+
+@pytest.mark.parametrize("text", [(FIRST, SECOND), f"{FIRST} [SEP] {SECOND}"])
+def test_a_pair_has_the_tokens_and_maps_that_transformers_gives_it(builtin, minilm_folder, text):
+    transformers = pytest.importorskip("transformers")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(minilm_folder)
+    theirs = transformers.BertModel.from_pretrained(minilm_folder, attn_implementation="eager").eval()
+    encoded = tokenizer(FIRST, SECOND, return_tensors="pt")
+    with torch.inference_mode():
+        expected = torch.stack(theirs(**encoded, output_attentions=True).attentions)[:, 0].numpy()
+    trace = builtin.trace(text)
+    assert list(trace.tokenized.ids) == encoded["input_ids"][0].tolist()
+    assert list(trace.tokenized.token_types) == encoded["token_type_ids"][0].tolist() == [0] * 9 + [1] * 8
+    assert np.abs(trace.attention - expected).max() <= 1e-5
+    assert trace.attention[0, 2, 2, 8] == pytest.approx(0.42, abs=0.005)  # head 1-3, cat → first [SEP]
+    assert builtin.trace(trace.text).tokenized == trace.tokenized  # what pages and caches ask for again
+
+
+def test_a_model_without_token_types_reads_the_same_tokens(minilm_folder, tmp_path):
+    transformers = pytest.importorskip("transformers")
+    sizes = {"dim": 8, "n_layers": 2, "n_heads": 2, "hidden_dim": 8}
+    theirs = save_random(transformers.DistilBertConfig(**sizes), transformers.DistilBertModel, tmp_path)
+    shutil.copy(minilm_folder / "tokenizer.json", tmp_path)
+    trace = load(str(tmp_path)).trace((FIRST, SECOND))
+    with torch.inference_mode():
+        ids = torch.tensor([trace.tokenized.ids])
+        expected = torch.stack(theirs(ids, output_attentions=True).attentions)[:, 0].numpy()
+    assert trace.tokenized.is_pair
+    assert np.abs(trace.attention - expected).max() <= 1e-5
+
+
 def test_padding_shows_in_the_tokens_and_leaves_the_real_rows_alone(builtin):
     alone, padded = builtin.trace("The cat sat."), builtin.trace("The cat sat.", "padding:9")
     assert padded.tokens == (*alone.tokens, "[PAD]", "[PAD]", "[PAD]")

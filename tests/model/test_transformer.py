@@ -132,6 +132,11 @@ def test_with_and_without_gradients_give_the_same_maps(tiny):
     torch.testing.assert_close(with_gradients.attention, without.attention, rtol=0, atol=1e-6)
 
 
+def test_an_additive_mask_is_refused_and_not_read_as_its_opposite(tiny):
+    with pytest.raises(HeadworkError, match="holds float32"):
+        tiny(random_ids(4), torch.full((4, 4), -torch.inf))  # all() is true of it
+
+
 def test_a_mask_a_layer_acts_in_its_own_layer_only(tiny):
     ids = random_ids(7)
     window, causal = Mask.window(1).allowed(7), Mask.causal().allowed(7)

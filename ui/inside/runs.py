@@ -67,7 +67,7 @@ def _sentence(text: str, n_tokens: int, sizes: Sizes, mask: Mask, layer: int, he
 def _trained(text: str, model_id: str, mask: Mask, layer: int, head: int) -> Record:
     loaded = load_model(model_id)
     tokens = loaded.tokenizer.encode(text, limit=loaded.token_limit, pad_to=mask.padded_length)
-    x = loaded.transformer.embeddings(torch.tensor([tokens.ids]))
+    x = loaded.transformer.embeddings(torch.tensor([tokens.ids]), loaded.token_types(tokens))
     allowed = mask.allowed(len(tokens.ids), torch.tensor(tokens.is_padding))
     with _forwards:
         return record_forward(loaded.transformer.blocks, x, allowed, tokens.labels, layer=layer, head=head)

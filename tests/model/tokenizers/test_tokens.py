@@ -82,7 +82,7 @@ KINDS = ("wordpiece", "byte-level", "metaspace", "toy")
 
 def assert_in_step(tokens):
     n = len(tokens.ids)
-    for name in ("pieces", "labels", "spans", "word_ids", "is_special", "is_padding"):
+    for name in ("pieces", "labels", "spans", "word_ids", "is_special", "is_padding", "segments", "token_types"):
         assert len(getattr(tokens, name)) == n, name
     assert len(tokens) == n
     for label in tokens.labels:
@@ -171,6 +171,80 @@ def test_typed_special_tokens_are_the_models_own_and_in_step(wordpiece):
     assert tokens.spans[2] == (2, 7)
     assert tokens.words == ("a", "b", "[MASK]")
     assert not any(tokens.is_padding)  # nobody padded
+
+
+PAIRS = [("the cat sat", "on the mat"), ("a", "b"), ("the cats! ", " sat"), ("猫", "the")]
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_a_pair_is_what_the_library_makes_of_it(every_tokenizer, pair):
+    for kind in ("wordpiece", "byte-level"):
+        tokenizer = every_tokenizer[kind]
+        tokens = tokenizer.encode(tokenizer.pair(*pair), limit=512)
+        expected = tokenizer.backend.encode(*pair)
+        assert list(tokens.ids) == expected.ids
+        assert list(tokens.token_types) == expected.type_ids
+        assert [text for text, special in zip(tokens.segments, tokens.is_special, strict=True) if not special] == [
+            text for text in expected.sequence_ids if text is not None
+        ]
+        assert_in_step(tokens)
+
+
+@pytest.mark.parametrize("limit", range(5, 16))
+@pytest.mark.parametrize("pair", [("one two three four five six", "a b c"), ("a b c", "one two three four five six")])
+def test_of_a_pair_that_is_too_long_the_longer_text_is_cut_as_in_transformers(wordpiece, minilm_folder, pair, limit):
+    transformers = pytest.importorskip("transformers")
+    reference = transformers.AutoTokenizer.from_pretrained(str(minilm_folder))
+    tokens = wordpiece.encode(wordpiece.pair(*pair), limit=limit)
+    expected = reference(*pair, truncation="longest_first", max_length=limit)
+    assert list(tokens.ids) == expected["input_ids"]
+    assert list(tokens.token_types) == expected["token_type_ids"]
+    assert tokens.n_cut == max(0, 12 - limit)
+
+
+@pytest.mark.parametrize(
+    ("text", "segments"),
+    [
+        ("a [SEP] b", (0, 0, 0, 1, 1)),
+        ("a[SEP]b", (0, 0, 0, 1, 1)),
+        ("a [SEP] b [SEP] c", (0, 0, 0, 1, 1, 1, 1)),
+        ("a [SEP] [MASK]", (0, 0, 0, 1, 1)),
+        ("a [SEP]", (0, 0, 0, 0)),
+        ("[SEP] a", (0, 0, 0, 0)),
+        ("a [SEP] [SEP]", (0, 0, 0, 0, 0)),
+        ("a [CLS] b", (0, 0, 0, 0, 0)),
+        ("a b", (0, 0, 0, 0)),
+    ],
+)
+def test_only_a_separator_between_two_texts_makes_a_pair(wordpiece, text, segments):
+    tokens = wordpiece.encode(text, limit=512)
+    assert tokens.segments == tokens.token_types == segments
+    assert tokens.is_pair is any(segments)
+
+
+def test_padding_after_a_pair_is_of_the_first_type(wordpiece):
+    tokens = wordpiece.encode("a [SEP] b", limit=512, pad_to=7)
+    assert tokens.token_types == (0, 0, 0, 1, 1, 0, 0)  # transformers' pad_token_type_id
+
+
+@pytest.mark.parametrize(
+    ("pair", "said"),
+    [
+        (("a [SEP] c", "b"), "can't hold \\[SEP\\] itself"),
+        (("", "b"), "no text"),
+        (("a", " "), "no text"),
+        (("a" * MAX_CHARACTERS, "b"), "a pair may have"),
+    ],
+)
+def test_what_makes_no_pair_is_refused(wordpiece, pair, said):
+    with pytest.raises(HeadworkError, match=said):
+        wordpiece.pair(*pair)
+
+
+def test_a_tokenizer_without_a_separator_refuses_a_pair():
+    for tokenizer in (ToyTokenizer(), metaspace()):  # its template has no second text
+        with pytest.raises(HeadworkError, match="reads one text"):
+            tokenizer.pair("a", "b")
 
 
 def test_a_typed_separator_does_not_survive_a_cut_in_place_of_text(wordpiece):

@@ -33,7 +33,11 @@ def whole_library_tokenizer(pieces, scores):
     backend.pre_tokenizer = pre_tokenizers.Metaspace()
     backend.add_special_tokens(["<s>", "<pad>", "</s>", "<unk>"])
     backend.add_special_tokens([AddedToken("<mask>", lstrip=True)])
-    template = {"single": "<s> $A </s>", "special_tokens": [("<s>", ids["<s>"]), ("</s>", ids["</s>"])]}
+    template = {
+        "single": "<s> $A </s>",
+        "pair": "<s> $A </s> </s> $B </s>",
+        "special_tokens": [("<s>", ids["<s>"]), ("</s>", ids["</s>"])],
+    }
     backend.post_processor = processors.TemplateProcessing(**template)
     return FastTokenizer(backend)
 
@@ -65,6 +69,17 @@ def without_tildes(text):
 
 
 # Small, by hand
+
+
+@pytest.mark.parametrize("pair", [("小明 the cats", "因为他"), ("the", " cats "), ("x", "小鱼鱼。x")])
+def test_a_pair_is_what_the_library_makes_of_it(small, pair):
+    tokens, whole = (tokenizer.encode(tokenizer.pair(*pair), limit=512) for tokenizer in small)
+    expected = small[1].backend.encode(*pair)
+    assert tokens == whole
+    assert list(tokens.ids) == expected.ids
+    assert not any(tokens.token_types)  # XLM-R tells its two texts apart by the separator alone
+    second = [i for i, text in enumerate(expected.sequence_ids) if text == 1]
+    assert tokens.segments == (0,) * second[0] + (1,) * (len(tokens) - second[0])
 
 
 def test_a_sentence_by_hand(small):
