@@ -265,11 +265,20 @@ def verdict(rows: Sequence[Row]) -> str:
             f"{asked} rows; ≤ {ALWAYS} elsewhere."
         )
     for model in dict.fromkeys(row.model for row in rows):
-        packs = any(row.packs for row in rows if row.model == model)
-        lines.append(f"- {MODELS.get(model, model)}: here the app runs with {'packed' if packs else 'plain'} weights.")
+        lines.append(f"- {MODELS.get(model, model)}: {choice([row for row in rows if row.model == model])}")
         worst = max(row.difference for row in rows if row.model == model)
         lines.append(f"- {MODELS.get(model, model)}: attention differs from transformers by at most {worst:.1e}.")
     return "\n".join(lines)
+
+
+def choice(rows: Sequence[Row]) -> str:
+    """Packed or plain, as the app decides for this model on this machine, and what the other would have cost."""
+    chosen, other = ("packed", "plain") if any(row.packs for row in rows) else ("plain", "packed")
+    costs = [
+        (row.plain if row.packs else row.packed).median / row.ours.median for row in rows if row.packed is not None
+    ]
+    said = f"here the app runs with {chosen} weights"
+    return f"{said}; {other} ones take {min(costs):.2f}–{max(costs):.2f} of its time." if costs else f"{said}."
 
 
 def report_memory(model: str, folder: Path) -> str:

@@ -5,6 +5,7 @@ Shape letters: see model.attention.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -19,6 +20,7 @@ from model.positions import Embeddings, HashedEmbedding, Positions
 
 Record = Literal["maps", "hidden", "steps"]
 
+MOST_MAP_BYTES = 2_000_000_000  # of one forward; BERT-large's maps of 512 tokens take 0.4 GB
 
 # Far above any published model of these families: what a broken or hostile config.json may ask for ends here.
 _BOUNDS = {
@@ -144,8 +146,27 @@ class Transformer(nn.Module):
             token_types: (B, N); None = all of the first type.
             head_mask: (L, h), a factor for each head's slice of the input to W_o; 0 = off.
             record: "maps"; "hidden" also returns hidden_states; "steps" also returns every intermediate tensor.
+
+        Raises:
+            HeadworkError: the maps would take more than MOST_MAP_BYTES.
         """
         return self.encode(self.embeddings(ids, token_types), mask, head_mask=head_mask, record=record)
+
+    def _check_size(self, batch: int, n_tokens: int, element_bytes: int, record: Record) -> None:
+        layers, heads = self.config.num_layers, self.config.num_heads
+        n_maps = 5 if record == "steps" else 1  # a layer's steps: products, scores, masked scores, its map once more
+        over_n2 = n_maps * layers * batch * heads * element_bytes  # bytes / N²
+        if over_n2 * n_tokens**2 > MOST_MAP_BYTES:
+            raise HeadworkError(
+                "{layers} layers of {heads} heads make {size:.1f} GB of maps for {n_tokens} tokens, and this app makes "
+                "at most {most:.0f} GB. Shorten the text to {fewer} tokens.",
+                layers=layers,
+                heads=heads,
+                size=over_n2 * n_tokens**2 / 1e9,
+                n_tokens=n_tokens,
+                most=MOST_MAP_BYTES / 1e9,
+                fewer=math.isqrt(MOST_MAP_BYTES // over_n2),
+            )
 
     def encode(
         self,
@@ -158,6 +179,7 @@ class Transformer(nn.Module):
         """As forward, from embeddings x (B, N, d_model) on."""
         masks = [mask] * self.config.num_layers if mask is None or isinstance(mask, Tensor) else mask
         batch, n_tokens, _ = x.shape
+        self._check_size(batch, n_tokens, x.element_size(), record)
         hidden_states = None if record == "maps" else [x]
         blocks = [BlockSteps() for _ in self.blocks] if record == "steps" else None
 

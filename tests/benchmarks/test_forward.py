@@ -72,7 +72,10 @@ def test_the_report_says_which_budget_was_missed(row):
 def test_what_the_app_runs_is_judged_and_not_what_it_leaves(row):
     unpacked = replace(row, packs=False, packed=Spread(1.2, 1.1, 1.3), plain=Spread(0.9, 0.8, 1.0), packing_factor=1.0)
     assert unpacked.judgement == "holds"
-    assert "runs with plain weights" in forward.verdict([unpacked])
+    assert "runs with plain weights; packed ones take 1.33–1.33 of its time" in forward.verdict([unpacked])
+    packed = replace(unpacked, packs=True, packed=Spread(0.6, 0.5, 0.7))
+    assert "runs with packed weights; plain ones take 1.50–1.50 of its time" in forward.verdict([packed])
+    assert "runs with plain weights." in forward.verdict([replace(unpacked, packed=None)])
 
 
 def test_products_have_the_shapes_of_a_forward_and_time_their_linears(contest):

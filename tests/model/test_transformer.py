@@ -172,6 +172,28 @@ def test_key_heads_and_widths_that_make_no_model_are_refused(wrong):
         TransformerConfig(**TINY | wrong)
 
 
+def test_maps_that_would_fill_the_memory_are_refused_before_anything_runs():
+    config = TransformerConfig(vocab_size=9, d_model=64, num_heads=64, num_layers=512, d_ff=0, norm="none")
+    with torch.device("meta"):  # no weights: whatever ran would fail in another way
+        large = Transformer(config)
+        ids = torch.zeros(1, 512, dtype=torch.long)
+        with pytest.raises(
+            HeadworkError, match=r"512 layers of 64 heads make 34\.4 GB .* Shorten the text to 123 tokens"
+        ):
+            large(ids)
+        with torch.inference_mode():
+            assert large(ids[:, :123]).attention.shape == (512, 1, 64, 123, 123)
+        with pytest.raises(HeadworkError, match="Shorten the text to 55 tokens"):
+            large(ids[:, :123], record="steps")
+
+
+def test_the_largest_published_model_of_these_families_fits():
+    bert_large = {"vocab_size": 9, "d_model": 1024, "num_heads": 16, "num_layers": 24, "d_ff": 4096}
+    with torch.device("meta"), torch.inference_mode():
+        model = Transformer(TransformerConfig(**bert_large))
+        assert model(torch.zeros(1, 512, dtype=torch.long), record="hidden").attention.nbytes == 402_653_184
+
+
 def test_two_calls_do_not_share_their_maps(tiny):
     with torch.inference_mode():
         first = tiny(random_ids(6, 1)).attention
@@ -231,6 +253,31 @@ def test_packing_is_done_only_where_it_is_clearly_faster(tiny, monkeypatch, slow
 
     monkeypatch.setattr("model.packed.time.perf_counter", lambda: next(clock))
     monkeypatch.setattr(slow_class, "forward", slow)
+    assert pack(tiny.blocks, only_if_faster=True) is done
+    assert isinstance(tiny.blocks[0].ffn.W_1, PackedLinear) is done
+
+
+@pytest.mark.parametrize(("gelu_ticks", "long_ticks", "done"), [(9, 0, True), (0, 0, False), (9, 90, False)])
+def test_packing_is_decided_by_the_block_at_a_short_and_a_long_sentence(
+    tiny, monkeypatch, gelu_ticks, long_ticks, done
+):
+    """The products are equally fast: the fused GELU decides, unless the packed products are slow on long sentences."""
+    if not pack(torch.nn.Sequential(torch.nn.Linear(8, 8))):
+        pytest.skip("this build of torch has no packed oneDNN product")
+    clock = iter(range(100_000))
+    gelu, product = torch.nn.functional.gelu, PackedLinear.forward
+
+    def slow_gelu(x, **kind):
+        [next(clock) for _ in range(gelu_ticks)]
+        return gelu(x, **kind)
+
+    def slow_when_long(self, x):
+        [next(clock) for _ in range(long_ticks if x.size(1) > 100 else 0)]
+        return product(self, x)
+
+    monkeypatch.setattr("model.packed.time.perf_counter", lambda: next(clock))
+    monkeypatch.setattr(torch.nn.functional, "gelu", slow_gelu)
+    monkeypatch.setattr(PackedLinear, "forward", slow_when_long)
     assert pack(tiny.blocks, only_if_faster=True) is done
     assert isinstance(tiny.blocks[0].ffn.W_1, PackedLinear) is done
 
