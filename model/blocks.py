@@ -37,8 +37,8 @@ class LayerNormSteps:
 
     input: Tensor | None = None  # (B, N, d_model)
     mean: Tensor | None = None  # (B, N, 1)  over the features of each token
-    deviation: Tensor | None = None  # (B, N, 1)  √(variance + ε)
-    normalised: Tensor | None = None  # (B, N, d_model)  (input − mean) / deviation, before γ and β
+    scale: Tensor | None = None  # (B, N, 1)  √(variance + ε)
+    normalised: Tensor | None = None  # (B, N, d_model)  (input − mean) / scale, before γ and β
     output: Tensor | None = None  # (B, N, d_model)
 
 
@@ -77,7 +77,7 @@ class LayerNorm(nn.Module):
             return F.layer_norm(x, (x.size(-1),), self.gamma, self.beta, self.eps)
         # The same kernel, which also hands out what it computed on the way.
         output, mean, inverse = torch.native_layer_norm(x, (x.size(-1),), self.gamma, self.beta, self.eps)
-        steps.input, steps.mean, steps.deviation, steps.output = x, mean, 1 / inverse, output  # (B, N, 1) twice
+        steps.input, steps.mean, steps.scale, steps.output = x, mean, 1 / inverse, output  # (B, N, 1) twice
         steps.normalised = (x - mean) * inverse
         return output
 

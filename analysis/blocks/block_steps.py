@@ -95,7 +95,7 @@ def normalisation(record: Record, which: Literal["attention_norm", "ffn_norm"], 
     return Normalisation(
         before=array(tensor(steps.input))[token],
         mean=float(array(tensor(steps.mean))[token, 0]),
-        deviation=float(array(tensor(steps.deviation))[token, 0]),
+        deviation=float(array(tensor(steps.scale))[token, 0]),
         normalised=array(tensor(steps.normalised))[token],
         after=array(tensor(steps.output))[token],
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from model.errors import HeadworkError
-from model.tokenizers.tokens import Piece, Tokens, assemble, clean_text, no_text, one_text_only, visible
+from model.tokenizers.tokens import Token, Tokens, assemble, clean_text, no_text, one_text_only, visible
 
 _NAMED = 3  # unknown words that an error names
 
@@ -43,15 +43,15 @@ class TaskTokenizer:
                 words=", ".join(visible(word) for word in unknown[:_NAMED]),
                 sample=self.sample,
             )
-        pieces = [
-            Piece(match.group(), self._ids[match.group()], match.span(), number) for number, match in enumerate(found)
+        tokens = [
+            Token(match.group(), self._ids[match.group()], match.span(), number) for number, match in enumerate(found)
         ]
         return assemble(
             text,
-            pieces,
+            tokens,
             limit=limit,
             pad_to=pad_to,
             padding=None,
-            label=lambda piece: visible(piece.text),
+            label=lambda token: visible(token.text),
             n_cut_characters=n_cut_characters,
         )

@@ -15,7 +15,7 @@ from model.errors import HeadworkError
 from model.tokenizers.tokens import (
     MAX_CHARACTERS,
     SPACE,
-    Piece,
+    Token,
     Tokens,
     assemble,
     clean_text,
@@ -66,25 +66,25 @@ class FastTokenizer:
         self._padding = None
         if pad_id is not None:
             name = backend.id_to_token(pad_id) or PAD_TOKENS[0]
-            self._padding = Piece(name, pad_id, (0, 0), None, is_special=True, is_padding=True)
+            self._padding = Token(name, pad_id, (0, 0), None, is_special=True, is_padding=True)
         self.backend = backend
 
     def encode(self, text: str, *, limit: int, pad_to: int | None = None) -> Tokens:
         """Tokenise `text` into at most `limit` tokens; see `model.tokenizers.tokens.Tokenizer`."""
         text, n_cut_characters = clean_text(text)
         encoded = self.backend.encode(text)
-        pieces = self._with_segments(self._pieces(text, encoded))
-        if all(piece.is_special and piece.span == (0, 0) for piece in pieces):
+        tokens = self._with_segments(self._tokens(text, encoded))
+        if all(token.is_special and token.span == (0, 0) for token in tokens):
             raise no_text()  # only characters that this tokenizer drops, such as joiners without an emoji
         return assemble(
             text,
-            pieces,
+            tokens,
             limit=limit,
             pad_to=pad_to,
             padding=self._padding,
             label=self._label,
             unknown_id=self._unknown_id,
-            has_token_types=pieces[-1].segment > 0 and self._separator is not None and self._separator.has_token_types,
+            has_token_types=tokens[-1].segment > 0 and self._separator is not None and self._separator.has_token_types,
             n_cut_characters=n_cut_characters,
         )
 
@@ -118,30 +118,30 @@ class FastTokenizer:
         text = next((text for text in (f" {typed} ", typed) if self.backend.encode(f"a{text}b").ids == pair.ids), None)
         return None if text is None else Separator(text, tuple(pair.ids[between]), any(pair.type_ids))
 
-    def _with_segments(self, pieces: list[Piece]) -> list[Piece]:
-        """The pieces; where a separator is typed between two texts, the second is marked."""
-        if not any(piece.is_special and piece.span != (0, 0) for piece in pieces) or self._separator is None:
-            return pieces
-        ids, n = tuple(piece.id for piece in pieces), len(self._separator.ids)
-        for after in range(n, len(pieces)):
-            if ids[after - n : after] == self._separator.ids and pieces[after - n].span != (0, 0):
-                first, second = pieces[:after], pieces[after:]
+    def _with_segments(self, tokens: list[Token]) -> list[Token]:
+        """The tokens; where a separator is typed between two texts, the second is marked."""
+        if not any(token.is_special and token.span != (0, 0) for token in tokens) or self._separator is None:
+            return tokens
+        ids, n = tuple(token.id for token in tokens), len(self._separator.ids)
+        for after in range(n, len(tokens)):
+            if ids[after - n : after] == self._separator.ids and tokens[after - n].span != (0, 0):
+                first, second = tokens[:after], tokens[after:]
                 if _has_text(first) and _has_text(second):
-                    return [*first, *(replace(piece, segment=1) for piece in second)]
+                    return [*first, *(replace(token, segment=1) for token in second)]
                 break
-        return pieces
+        return tokens
 
-    def _pieces(self, text: str, encoded: tokenizers.Encoding) -> list[Piece]:
-        pieces: list[Piece] = []
+    def _tokens(self, text: str, encoded: tokenizers.Encoding) -> list[Token]:
+        tokens: list[Token] = []
         word, last_number, last_end, word_has_text = -1, None, 0, False
         rows = zip(
             encoded.ids, encoded.tokens, encoded.offsets, encoded.word_ids, encoded.special_tokens_mask, strict=True
         )
         for id_, piece, (start, end), number, added_by_tokenizer in rows:
-            # An added token's piece can carry the space that stood before it ("\n<mask>").
+            # An added token's text can carry the space that stood before it ("\n<mask>").
             piece = self._added.get(id_, piece)
             if added_by_tokenizer or id_ in self._special:
-                pieces.append(Piece(piece, id_, (start, end), None, is_special=True))
+                tokens.append(Token(piece, id_, (start, end), None, is_special=True))
                 last_number = None
                 continue
             if piece in (SPACE, "Ġ") and not text[start:end].isspace():
@@ -151,17 +151,17 @@ class FastTokenizer:
                 word_has_text = False
             word_has_text = word_has_text or bool(text[start:end].strip())
             last_number, last_end = number, end
-            pieces.append(Piece(piece, id_, (start, end), word))
-        return pieces
+            tokens.append(Token(piece, id_, (start, end), word))
+        return tokens
 
-    def _label(self, piece: Piece) -> str:
-        if self._byte_level and piece.id not in self._added:
-            return _byte_level_label(piece.text)
-        return visible(piece.text)
+    def _label(self, token: Token) -> str:
+        if self._byte_level and token.id not in self._added:
+            return _byte_level_label(token.text)
+        return visible(token.text)
 
 
-def _has_text(pieces: Sequence[Piece]) -> bool:
-    return not all(piece.is_special for piece in pieces)
+def _has_text(tokens: Sequence[Token]) -> bool:
+    return not all(token.is_special for token in tokens)
 
 
 def load_tokenizer(folder: Path) -> FastTokenizer:
@@ -271,7 +271,7 @@ _BYTES = _bytes_of_characters()
 
 
 def _byte_level_label(piece: str) -> str:
-    """The text that a byte-level piece stands for; bytes that are no whole character are shown as <0xF0>."""
+    """The text that a byte-level token stands for; bytes that are no whole character are shown as <0xF0>."""
     if any(c not in _BYTES for c in piece):
         return visible(piece)
     raw = bytes(_BYTES[c] for c in piece)

@@ -1,4 +1,4 @@
-"""Text to tokens: pieces, their ids, the characters and the word each belongs to, and which are special.
+"""Text to tokens: their texts and ids, the characters and the word each belongs to, and which are special.
 
 `Tokens` keeps one entry a token in every field, so labels can't get out of step with the model's ids: the text is
 tokenised once, and cutting and padding change all fields together.
@@ -20,7 +20,7 @@ _VISIBLE = {"\n": "↵", "\r": "↵", "\t": "⇥", " ": SPACE}
 
 
 @dataclass(frozen=True)
-class Piece:
+class Token:
     """One token before cutting and padding. `word` numbers words from 0 in any order; None for special tokens."""
 
     text: str
@@ -48,8 +48,8 @@ class Tokens:
         segments: of a pair, 0 = the first text, 1 = the second; all 0 for one text, and for [PAD].
         token_types: the row of the token type table for each token (BERT's segment A and B); all 0 for a tokenizer that
             doesn't tell the two texts of a pair apart.
-        n_unknown: how many pieces are [UNK].
-        n_cut: pieces dropped because of the token limit.
+        n_unknown: how many tokens are [UNK].
+        n_cut: tokens dropped because of the token limit.
         n_cut_characters: characters dropped before that, because the text was longer than `MAX_CHARACTERS`.
     """
 
@@ -124,18 +124,18 @@ def one_text_only() -> HeadworkError:
     return HeadworkError("This model has no separator between two texts: it reads one text. Choose another model.")
 
 
-def visible(piece: str) -> str:
-    """A piece with its spaces, line breaks and invisible marks of direction made visible, for use as a label.
+def visible(text: str) -> str:
+    """A token's text with its spaces, line breaks and invisible marks of direction made visible, for use as a label.
 
     Joiners inside an emoji stay, since they hold it together; anything else invisible is named by its code point.
     """
-    if len(piece) > LONGEST_LABEL:
-        piece = piece[: LONGEST_LABEL - 1] + "…"
+    if len(text) > LONGEST_LABEL:
+        text = text[: LONGEST_LABEL - 1] + "…"
     out = []
-    for i, c in enumerate(piece):
+    for i, c in enumerate(text):
         if c in _VISIBLE:
             out.append(_VISIBLE[c])
-        elif c in "\u200c\u200d" and 0 < i < len(piece) - 1:
+        elif c in "\u200c\u200d" and 0 < i < len(text) - 1:
             out.append(c)
         elif unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp", "Zs"):
             out.append(f"<U+{ord(c):04X}>")
@@ -146,50 +146,50 @@ def visible(piece: str) -> str:
 
 def assemble(
     text: str,
-    pieces: Sequence[Piece],
+    tokens: Sequence[Token],
     *,
     limit: int,
     pad_to: int | None,
-    padding: Piece | None,
-    label: Callable[[Piece], str],
+    padding: Token | None,
+    label: Callable[[Token], str],
     unknown_id: int | None = None,
     has_token_types: bool = False,
     n_cut_characters: int = 0,
 ) -> Tokens:
-    """Cut `pieces` to `limit`, keeping the special tokens at both ends, pad them to `pad_to`, and number the words.
+    """Cut `tokens` to `limit`, keeping the special tokens at both ends, pad them to `pad_to`, and number the words.
 
-    `padding` is the model's [PAD], or None when it has none. `label` is called for the pieces that are kept.
+    `padding` is the model's [PAD], or None when it has none. `label` is called for the tokens that are kept.
     """
-    kept = _cut(pieces, limit)
-    n_cut = len(pieces) - len(kept)
+    kept = _cut(tokens, limit)
+    n_cut = len(tokens) - len(kept)
     if pad_to is not None:
         kept += _padding(len(kept), pad_to, limit, padding)
-    spans = tuple(_trim(text, piece.span) for piece in kept)
-    word_ids, words = _words(text, [piece.word for piece in kept], spans)
-    segments = tuple(piece.segment for piece in kept)
+    spans = tuple(_trim(text, token.span) for token in kept)
+    word_ids, words = _words(text, [token.word for token in kept], spans)
+    segments = tuple(token.segment for token in kept)
     return Tokens(
         text=text,
-        pieces=tuple(piece.text for piece in kept),
-        labels=tuple(label(piece) for piece in kept),
-        ids=tuple(piece.id for piece in kept),
+        pieces=tuple(token.text for token in kept),
+        labels=tuple(label(token) for token in kept),
+        ids=tuple(token.id for token in kept),
         spans=spans,
         word_ids=word_ids,
         words=words,
-        is_special=tuple(piece.is_special for piece in kept),
-        is_padding=tuple(piece.is_padding for piece in kept),
+        is_special=tuple(token.is_special for token in kept),
+        is_padding=tuple(token.is_padding for token in kept),
         segments=segments,
         token_types=segments if has_token_types else (0,) * len(segments),
-        n_unknown=sum(piece.id == unknown_id for piece in kept),
+        n_unknown=sum(token.id == unknown_id for token in kept),
         n_cut=n_cut,
         n_cut_characters=n_cut_characters,
     )
 
 
-def _cut(pieces: Sequence[Piece], limit: int) -> list[Piece]:
-    if len(pieces) <= limit:
-        return list(pieces)
+def _cut(tokens: Sequence[Token], limit: int) -> list[Token]:
+    if len(tokens) <= limit:
+        return list(tokens)
     # Only the tokenizer's own marks are kept at the end, not special tokens that the person typed: those have a span.
-    frame = [piece.is_special and piece.span == (0, 0) for piece in pieces]
+    frame = [token.is_special and token.span == (0, 0) for token in tokens]
     n_head = frame.index(False)
     n_tail = frame[::-1].index(False)
     n_content = limit - n_head - n_tail
@@ -199,27 +199,27 @@ def _cut(pieces: Sequence[Piece], limit: int) -> list[Piece]:
             limit=limit,
             n_added=n_head + n_tail,
         )
-    content, tail = pieces[n_head : len(pieces) - n_tail], pieces[len(pieces) - n_tail :]
-    return [*pieces[:n_head], *_cut_content(content, n_content), *tail]
+    content, tail = tokens[n_head : len(tokens) - n_tail], tokens[len(tokens) - n_tail :]
+    return [*tokens[:n_head], *_cut_content(content, n_content), *tail]
 
 
-def _cut_content(pieces: Sequence[Piece], limit: int) -> list[Piece]:
-    """The first pieces; of a pair, the first of each text around the separator, the longer text cut first.
+def _cut_content(tokens: Sequence[Token], limit: int) -> list[Token]:
+    """The first tokens; of a pair, the first of each text around the separator, the longer text cut first.
 
     So transformers cuts a pair (truncation "longest_first"): an odd place goes to the longer text.
     """
-    n_first = sum(piece.segment == 0 for piece in pieces)
-    first, second = pieces[:n_first], pieces[n_first:]
-    if not second:
-        return list(pieces[:limit])
-    n_text = max(i for i, piece in enumerate(first, 1) if not piece.is_special)
+    n_first = sum(token.segment == 0 for token in tokens)
+    first, second = tokens[:n_first], tokens[n_first:]
+    n_text = max((i for i, token in enumerate(first, 1) if not token.is_special), default=0)
+    if not second or limit - (n_first - n_text) < 2:  # one text, or no room for two
+        return list(tokens[:limit])
     limit -= n_first - n_text  # the separator stays
     n_shorter = min(n_text, len(second), limit // 2)
     n_kept = n_shorter if n_text <= len(second) else limit - n_shorter
     return [*first[:n_kept], *first[n_text:], *second[: limit - n_kept]]
 
 
-def _padding(n_tokens: int, pad_to: int, limit: int, padding: Piece | None) -> list[Piece]:
+def _padding(n_tokens: int, pad_to: int, limit: int, padding: Token | None) -> list[Token]:
     if pad_to < n_tokens:
         raise HeadworkError(
             "padding:{pad_to} is too short: this sentence has {n_tokens} tokens. Choose {n_tokens} or more.",

@@ -8,9 +8,9 @@ import unicodedata
 from collections.abc import Iterator
 
 from model.tokenizers.tokenizer_json import is_han
-from model.tokenizers.tokens import Piece, Tokens, assemble, clean_text, no_text, one_text_only, visible
+from model.tokenizers.tokens import Token, Tokens, assemble, clean_text, no_text, one_text_only, visible
 
-PAD = Piece("[PAD]", 0, (0, 0), None, is_special=True, is_padding=True)
+PAD = Token("[PAD]", 0, (0, 0), None, is_special=True, is_padding=True)
 MASK = "[MASK]"
 LONGEST_CHINESE_WORD = 4  # characters; almost every Chinese word and most idioms are that long or shorter
 APOSTROPHES = ("'", "\u2019")
@@ -45,17 +45,17 @@ class ToyTokenizer:
         if not spans:
             raise no_text()
         words = [text[start:end] for start, end in spans]
-        pieces = [
-            Piece(word, word_id(word), span, number)
+        tokens = [
+            Token(word, word_id(word), span, number)
             for number, (word, span) in enumerate(zip(words, spans, strict=True))
         ]
         return assemble(
             text,
-            pieces,
+            tokens,
             limit=limit,
             pad_to=pad_to,
             padding=PAD,
-            label=lambda piece: visible(piece.text),
+            label=lambda token: visible(token.text),
             n_cut_characters=n_cut_characters,
         )
 

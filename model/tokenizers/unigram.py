@@ -16,7 +16,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_to
 
 from model.tokenizers.tokenizer_json import MASK_TOKENS, FastTokenizer
 from model.tokenizers.tokens import SPACE, Tokens, clean_text
-from model.tokenizers.vocabulary import Pieces
+from model.tokenizers.vocabulary import Vocabulary
 
 # SentencePiece's nmt_nfkc, by which XLM-R's vocabulary was made, leaves these alone, and NFKC doesn't ("~", "配"). In
 # the meantime they are code points that are no characters; whoever types one of those gets a third, as unknown as they.
@@ -35,7 +35,7 @@ class UnigramTokenizer:
         scores: log probabilities (n,).
     """
 
-    def __init__(self, pieces: Pieces, scores: NDArray[np.float32]) -> None:
+    def __init__(self, pieces: Vocabulary, scores: NDArray[np.float32]) -> None:
         self._vocabulary = pieces
         self._scores = scores
         lowest = int(scores.argmin())

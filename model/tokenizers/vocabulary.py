@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-class Pieces:
+class Vocabulary:
     """Pieces and their ids, which count from 0.
 
     Python's 64-bit hashes of all pieces are kept in order and searched; what is found is compared with the text.
@@ -39,7 +39,7 @@ class Pieces:
             raise ValueError("a piece stands in the vocabulary twice")
 
     @classmethod
-    def of(cls, pieces: Iterable[str]) -> Pieces:
+    def of(cls, pieces: Iterable[str]) -> Vocabulary:
         """From separate strings, in the order of their ids."""
         encoded = [piece.encode("utf-8") for piece in pieces]
         return cls(b"".join(encoded), np.cumsum([0, *map(len, encoded)]))

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.errors import HeadworkError
-from model.tokenizers.vocabulary import Pieces
+from model.tokenizers.vocabulary import Vocabulary
 from model.transformer import TransformerConfig
 from model.weights.quantised import BLOCK, BLOCK_SIZE
 
@@ -48,7 +48,7 @@ class E5File:
     """
 
     config: TransformerConfig
-    pieces: Pieces
+    pieces: Vocabulary
     scores: NDArray[np.float32]
     tensors: dict[str, NDArray[Any]]
     sha256: str
@@ -176,7 +176,7 @@ def _config(cursor: _Cursor) -> TransformerConfig:
     )
 
 
-def _vocabulary(cursor: _Cursor, config: TransformerConfig) -> tuple[Pieces, NDArray[np.float32]]:
+def _vocabulary(cursor: _Cursor, config: TransformerConfig) -> tuple[Vocabulary, NDArray[np.float32]]:
     n, *special = cursor.numbers("5i", "header")  # <s>, </s>, <pad>, <unk>
     (n_bytes,) = cursor.numbers("Q", "header")
     if not 0 < n <= config.vocab_size:
@@ -190,7 +190,7 @@ def _vocabulary(cursor: _Cursor, config: TransformerConfig) -> tuple[Pieces, NDA
     if not np.isfinite(scores).all():
         cursor.broken("a piece has no finite score")
     try:
-        pieces = Pieces(cursor.content[start : start + n_bytes], edges)
+        pieces = Vocabulary(cursor.content[start : start + n_bytes], edges)
     except UnicodeDecodeError:
         cursor.broken("a piece is no text in UTF-8")
     except ValueError:

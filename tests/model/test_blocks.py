@@ -259,7 +259,7 @@ def test_steps_of_a_feed_forward_network():
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
-def test_a_recorded_layer_norm_changes_nothing_and_keeps_mean_and_deviation(norm):
+def test_a_recorded_layer_norm_changes_nothing_and_keeps_mean_and_scale(norm):
     torch.manual_seed(3)
     block = TransformerBlock(8, 2, 16, norm=norm).eval()
     with torch.no_grad():
@@ -273,8 +273,8 @@ def test_a_recorded_layer_norm_changes_nothing_and_keeps_mean_and_deviation(norm
     assert output.equal(plain)
     for kept, layer in ((steps.attention_norm, block.attention_norm), (steps.ffn_norm, block.ffn_norm)):
         assert kept.output.equal(layer(kept.input))
-        assert kept.mean.shape == kept.deviation.shape == (2, 5, 1)
+        assert kept.mean.shape == kept.scale.shape == (2, 5, 1)
         torch.testing.assert_close(kept.mean, kept.input.mean(-1, keepdim=True))
-        torch.testing.assert_close(kept.deviation, (kept.input.var(-1, keepdim=True, correction=0) + layer.eps).sqrt())
+        torch.testing.assert_close(kept.scale, (kept.input.var(-1, keepdim=True, correction=0) + layer.eps).sqrt())
         torch.testing.assert_close(kept.normalised * layer.gamma + layer.beta, kept.output)
     assert steps.attention_norm.input.equal(steps.input if norm == "pre" else steps.attention_sum)

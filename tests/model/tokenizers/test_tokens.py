@@ -202,6 +202,15 @@ def test_of_a_pair_that_is_too_long_the_longer_text_is_cut_as_in_transformers(wo
     assert tokens.n_cut == max(0, 12 - limit)
 
 
+@pytest.mark.parametrize("limit", range(3, 9))
+def test_a_pair_with_hardly_any_room_stays_in_step(every_tokenizer, limit):
+    for kind in ("wordpiece", "byte-level"):
+        tokenizer = every_tokenizer[kind]
+        tokens = tokenizer.encode(tokenizer.pair("the cat sat", "on the mat"), limit=limit)
+        assert_in_step(tokens)
+        assert len(tokens) <= limit
+
+
 @pytest.mark.parametrize(
     ("text", "segments"),
     [

@@ -13,7 +13,7 @@ from model.errors import HeadworkError
 from model.tokenizers.tokenizer_json import FastTokenizer
 from model.tokenizers.tokens import MAX_CHARACTERS
 from model.tokenizers.unigram import LEFT_ALONE, UnigramTokenizer
-from model.tokenizers.vocabulary import Pieces
+from model.tokenizers.vocabulary import Vocabulary
 from model.weights.e5 import e5_path
 from model.weights.e5_file import read_e5_file
 from tests.model.tokenizers.test_tokens import FAMILY, HARD, anything, assert_in_step
@@ -44,7 +44,7 @@ def whole_library_tokenizer(pieces, scores):
 
 @pytest.fixture(scope="module")
 def small():
-    pieces, scores = Pieces.of(PIECES), np.array([*PIECES.values()], dtype=np.float32)
+    pieces, scores = Vocabulary.of(PIECES), np.array([*PIECES.values()], dtype=np.float32)
     return UnigramTokenizer(pieces, scores), whole_library_tokenizer(pieces, scores)
 
 
@@ -169,7 +169,7 @@ def test_many_threads_share_one_tokenizer(small):
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=4), unique=True, min_size=1))
 def test_pieces_are_found_with_their_ids_and_nothing_else_is(words):
-    pieces = Pieces.of(words)
+    pieces = Vocabulary.of(words)
     assert [pieces[i] for i in range(len(pieces))] == words
     assert pieces.longest == max(map(len, words))
     asked = [*reversed(words), *(word + "x" for word in words), ""]
@@ -179,15 +179,15 @@ def test_pieces_are_found_with_their_ids_and_nothing_else_is(words):
 
 def test_a_piece_that_stands_twice_or_is_no_text_is_refused():
     with pytest.raises(ValueError, match="twice"):
-        Pieces.of(["a", "b", "a"])
+        Vocabulary.of(["a", "b", "a"])
     with pytest.raises(UnicodeDecodeError):
-        Pieces("猫".encode(), np.array([0, 1, 3]))
-    assert Pieces.of(["a"]).find([]) == {}
+        Vocabulary("猫".encode(), np.array([0, 1, 3]))
+    assert Vocabulary.of(["a"]).find([]) == {}
 
 
 def test_pieces_whose_strings_have_the_same_hash_are_told_apart():
     assert hash("整") == hash("te")  # the same bytes in CPython's memory
-    assert Pieces.of(["整", "te"]).find(["te", "整"]) == {"整": 0, "te": 1}
+    assert Vocabulary.of(["整", "te"]).find(["te", "整"]) == {"整": 0, "te": 1}
 
 
 # The real vocabulary
