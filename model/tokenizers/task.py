@@ -5,25 +5,17 @@ from __future__ import annotations
 import re
 
 from model.errors import HeadworkError
-from model.tokenizers.tokens import Token, Tokens, assemble, clean_text, no_text, one_text_only, visible
+from model.tokenizers.tokens import Token, Tokenizer, Tokens, assemble, clean_text, no_text, visible
 
 _NAMED = 3  # unknown words that an error names
 
 
-class TaskTokenizer:
+class TaskTokenizer(Tokenizer):
     """Knows the words of one task, Chinese ones too, parted by spaces. There are no special tokens and no padding."""
 
     def __init__(self, vocabulary: tuple[str, ...], sample: str) -> None:
         self.sample = sample
         self._ids = {word: number for number, word in enumerate(vocabulary)}
-
-    def pair(self, first: str, second: str) -> str:
-        """Never: there is no separator.
-
-        Raises:
-            HeadworkError: always.
-        """
-        raise one_text_only()
 
     def encode(self, text: str, *, limit: int, pad_to: int | None = None) -> Tokens:
         """Tokenise `text` into at most `limit` tokens; see `model.tokenizers.tokens.Tokenizer`.

@@ -16,11 +16,11 @@ from model.tokenizers.tokens import (
     MAX_CHARACTERS,
     SPACE,
     Token,
+    Tokenizer,
     Tokens,
     assemble,
     clean_text,
     no_text,
-    one_text_only,
     visible,
 )
 
@@ -41,7 +41,7 @@ class Separator:
     has_token_types: bool  # whether what follows is of another token type
 
 
-class FastTokenizer:
+class FastTokenizer(Tokenizer):
     """A trained model's tokenizer: WordPiece, byte-level BPE or SentencePiece, whatever tokenizer.json says.
 
     A special token that is typed ("[SEP]") becomes the model's token, as transformers has it: it is flagged special,
@@ -91,7 +91,7 @@ class FastTokenizer:
     def pair(self, first: str, second: str) -> str:
         """The text that `encode` reads as this pair; see `model.tokenizers.tokens.Tokenizer`."""
         if (separator := self._separator) is None:
-            raise one_text_only()
+            return super().pair(first, second)
         typed = separator.text.strip()
         if typed in first:
             raise HeadworkError(

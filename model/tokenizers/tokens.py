@@ -84,9 +84,10 @@ class Tokenizer(Protocol):
         """The text that `encode` reads as this pair, with the model's separator in it: "first [SEP] second".
 
         Raises:
-            HeadworkError: one of them is empty, the first holds a separator itself, or the model reads one text only.
+            HeadworkError: one of them is empty, the first holds a separator itself, or the model knows no separator,
+                as here.
         """
-        ...
+        raise HeadworkError("This model has no separator between two texts: it reads one text. Choose another model.")
 
     def encode(self, text: str, *, limit: int, pad_to: int | None = None) -> Tokens:
         """Tokenise `text` into at most `limit` tokens, then pad with [PAD] to `pad_to` tokens.
@@ -117,11 +118,6 @@ def clean_text(text: str) -> tuple[str, int]:
 def no_text() -> HeadworkError:
     """The error for a text without anything to tokenise."""
     return HeadworkError("There is no text to look at. Type a sentence.")
-
-
-def one_text_only() -> HeadworkError:
-    """The error for a pair, where the model knows no separator."""
-    return HeadworkError("This model has no separator between two texts: it reads one text. Choose another model.")
 
 
 def visible(text: str) -> str:

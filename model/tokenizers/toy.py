@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterator
 
 from model.tokenizers.tokenizer_json import is_han
-from model.tokenizers.tokens import Token, Tokens, assemble, clean_text, no_text, one_text_only, visible
+from model.tokenizers.tokens import Token, Tokenizer, Tokens, assemble, clean_text, no_text, visible
 
 PAD = Token("[PAD]", 0, (0, 0), None, is_special=True, is_padding=True)
 MASK = "[MASK]"
@@ -21,7 +21,7 @@ _REGIONAL = range(0x1F1E6, 0x1F200)
 _ZWJ = "\u200d"
 
 
-class ToyTokenizer:
+class ToyTokenizer(Tokenizer):
     """Splits text into words and punctuation marks, and Chinese or Japanese into characters.
 
     Chinese words stay whole when the person parted them with spaces: then there is a space between two Chinese
@@ -29,14 +29,6 @@ class ToyTokenizer:
     too, "床前明月光 疑是地上霜" ten. An emoji with its joiners, a letter with its accents and a typed [MASK] are one
     token. The only special token is [PAD].
     """
-
-    def pair(self, first: str, second: str) -> str:
-        """Never: there is no separator.
-
-        Raises:
-            HeadworkError: always.
-        """
-        raise one_text_only()
 
     def encode(self, text: str, *, limit: int, pad_to: int | None = None) -> Tokens:
         """Tokenise `text` into at most `limit` tokens; see `model.tokenizers.tokens.Tokenizer`."""

@@ -166,7 +166,7 @@ def test_a_pair_has_the_tokens_and_maps_that_transformers_gives_it(builtin, mini
     assert list(trace.tokenized.ids) == encoded["input_ids"][0].tolist()
     assert list(trace.tokenized.token_types) == encoded["token_type_ids"][0].tolist() == [0] * 9 + [1] * 8
     assert np.abs(trace.attention - expected).max() <= 1e-5
-    assert trace.attention[0, 2, 2, 8] == pytest.approx(0.42, abs=0.005)  # head 1-3, cat → first [SEP]
+    assert trace.attention[0, 2, 9, 8] == pytest.approx(0.42, abs=0.005)  # head 1-3; .99 as one text
     assert builtin.trace(trace.text).tokenized == trace.tokenized  # what pages and caches ask for again
 
 
