@@ -22,12 +22,11 @@ from analysis.evidence.intervals import FEWEST_ARCS, Interval
 from analysis.evidence.noun_pairs import Share
 from analysis.evidence.report import Scores, as_text, report
 from analysis.evidence.resume import Store
-from analysis.evidence.scoring import WRITINGS, Run, score
+from analysis.evidence.scoring import WRITINGS, Conditions, Run, score
 from model import HeadworkError, load
 from model.catalogue import DEFAULT_MODEL
 from model.command_line import EXIT_MODEL, EXIT_OK, EXIT_STOPPED, MOST_SEED, command, fail, whole_number
 from model.files import check_writable, write_whole
-from model.masks import parse_mask
 from model.settings import threads
 
 SHOWN_PROBLEMS = 20
@@ -46,8 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line. Returns the exit code."""
     options = _parser().parse_args(arguments)
     torch.set_num_threads(threads())
-    mask = parse_mask(options.mask)
-    restrict = None if options.restrict is None else parse_mask(options.restrict)
+    conditions = Conditions.of(
+        options.mask, restrict=options.restrict, writing=options.words, control=options.control, seed=options.seed
+    )
     corpus = read_corpus(options.files)
     store = _store(options.resume, options.json)  # before the work, not after it
     _print_problems(corpus)
@@ -57,17 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return fail(error, EXIT_MODEL)
     progress = _Progress()
     try:
-        run = score(
-            model,
-            corpus,
-            mask,
-            writing=options.words,
-            restrict=restrict,
-            control=options.control,
-            seed=options.seed,
-            progress=progress,
-            store=store,
-        )
+        run = score(model, corpus, conditions, progress=progress, store=store)
         progress.end()
         scores = Scores.of(run, seed=options.seed)
     except KeyboardInterrupt:
@@ -84,9 +74,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def summary(run: Run, scores: Scores) -> str:
     """What is printed: a line for each relation from 30 arcs on, and what balanced sets say about gender."""
+    conditions, restricted = run.conditions, run.conditions.restrict
     lines = [
         f"model    {run.model_label}",
-        f"mask     {run.mask}" + (f", scored on what {run.restricted_to} shows" if run.restricted_to else ""),
+        f"mask     {conditions.mask}" + (f", scored on what {restricted} shows" if restricted else ""),
         f"corpus   {len(run.sentences)} sentences, {len(run.passages)} passages; {len(run.skipped)} skipped",
     ]
     lines += _left_out(run, scores.dependencies)

@@ -146,74 +146,68 @@ class Stage:
 
 def attention_stages(record: Record) -> tuple[Stage, ...]:
     """Multi-head attention of the recorded layer, from its input to its output."""
-    steps, attention = record.steps.attention, record.block.attention
     n, d_model, h, d_k = record.n_tokens, record.d_model, record.n_heads, record.d_k
     whole, heads, maps = (1, n, d_model), (1, h, n, d_k), (1, h, n, n)
-    split = [(name, tensor(getattr(steps, name))) for name in ("queries", "keys", "values")]
-    letters = dict(zip(("queries", "keys", "values"), "QKV", strict=True))
-
-    def stage(key: StageKey, formula: str, shapes: str, **tensors: Tensor) -> Stage:
-        shown = tuple(
-            Matrix(_SYMBOLS.get(name, name), tuple(made.shape), array(made)) for name, made in tensors.items()
-        )
-        return Stage(key, formula, shapes, shown)
-
-    projected = {letters[name]: attention.merge_heads(made) for name, made in split}
-    return (
-        stage("input", r"x \in \mathbb{R}^{N \times d_{model}}", f"x {whole}", x=tensor(record.steps.attention_input)),
-        stage(
-            "project",
-            r"Q = xW^Q, \quad K = xW^K, \quad V = xW^V",
-            f"x {whole} · W {(d_model, d_model)} → Q, K, V: {whole}",
-            **projected,
-        ),
-        stage(
+    projection = f"W {(d_model, d_model)}"
+    told: tuple[tuple[StageKey, str, str], ...] = (
+        ("input", r"x \in \mathbb{R}^{N \times d_{model}}", f"x {whole}"),
+        ("project", r"Q = xW^Q, \quad K = xW^K, \quad V = xW^V", f"x {whole} · {projection} → Q, K, V: {whole}"),
+        (
             "split",
             r"\begin{gathered} Q \to Q_1, \dots, Q_h \\ d_k = d_{model} / h = "
             + f"{d_model} / {h} = {d_k}"
             + r" \end{gathered}",
             f"{whole} → view {(1, n, h, d_k)} → transpose {heads}",
-            **{letters[name]: made for name, made in split},
         ),
-        stage("scores", r"Q_i K_i^\top", f"{heads} · {(1, h, d_k, n)} → {maps}", products=tensor(steps.products)),
-        stage(
+        ("scores", r"Q_i K_i^\top", f"{heads} · {(1, h, d_k, n)} → {maps}"),
+        (
             "scale",
             r"\frac{Q_i K_i^\top}{\sqrt{d_k}}, \qquad \sqrt{d_k} = \sqrt{" + f"{d_k}}} = {math.sqrt(d_k):.2f}",
             f"{maps} → {maps}",
-            scores=tensor(steps.scores),
         ),
-        stage(
+        (
             "mask",
             r"\frac{Q_i K_i^\top}{\sqrt{d_k}} + M, \qquad M \in \{0, -\infty\}",
             f"{maps} + {(n, n)} → {maps}",
-            masked_scores=tensor(steps.masked_scores),
         ),
-        stage(
-            "softmax",
-            r"A_i = \mathrm{softmax}\left(\frac{Q_i K_i^\top}{\sqrt{d_k}} + M\right)",
-            f"{maps} → {maps}",
-            A=tensor(steps.attention),
-        ),
-        stage(
-            "mix",
-            r"\mathrm{head}_i = A_i V_i",
-            f"{maps} · {heads} → {heads}",
-            head=tensor(steps.head_outputs),
-        ),
-        stage(
+        ("softmax", r"A_i = \mathrm{softmax}\left(\frac{Q_i K_i^\top}{\sqrt{d_k}} + M\right)", f"{maps} → {maps}"),
+        ("mix", r"\mathrm{head}_i = A_i V_i", f"{maps} · {heads} → {heads}"),
+        (
             "concat",
             r"\mathrm{Concat}(\mathrm{head}_1, \dots, \mathrm{head}_h)",
             f"{heads} → transpose {(1, n, h, d_k)} → {whole}",
-            concat=tensor(steps.concatenated),
         ),
-        stage(
+        (
             "output",
             r"\begin{gathered} \mathrm{MultiHead}(Q, K, V) = \\ "
             r"\mathrm{Concat}(\mathrm{head}_1, \dots, \mathrm{head}_h)\,W^O \end{gathered}",
-            f"{whole} · W {(d_model, d_model)} → {whole}",
-            output=tensor(steps.output),
+            f"{whole} · {projection} → {whole}",
         ),
     )
+    tensors = _stage_tensors(record)
+    return tuple(Stage(key, formula, shapes, tensors[key]) for key, formula, shapes in told)
+
+
+def _stage_tensors(record: Record) -> dict[StageKey, tuple[Matrix, ...]]:
+    """What each stage made, as recorded."""
+    steps, merge = record.steps.attention, record.block.attention.merge_heads
+    split = {"Q": tensor(steps.queries), "K": tensor(steps.keys), "V": tensor(steps.values)}
+    made: dict[StageKey, dict[str, Tensor]] = {
+        "input": {"x": tensor(record.steps.attention_input)},
+        "project": {letter: merge(each) for letter, each in split.items()},
+        "split": split,
+        "scores": {"products": tensor(steps.products)},
+        "scale": {"scores": tensor(steps.scores)},
+        "mask": {"masked_scores": tensor(steps.masked_scores)},
+        "softmax": {"A": tensor(steps.attention)},
+        "mix": {"head": tensor(steps.head_outputs)},
+        "concat": {"concat": tensor(steps.concatenated)},
+        "output": {"output": tensor(steps.output)},
+    }
+    return {
+        key: tuple(Matrix(_SYMBOLS.get(name, name), tuple(each.shape), array(each)) for name, each in of_stage.items())
+        for key, of_stage in made.items()
+    }
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,7 @@ NOWHERE = -1
 
 
 @dataclass(frozen=True)
-class Line:
+class EncodedText:
     """One text ready for a batch.
 
     Attributes:
@@ -79,17 +79,17 @@ class Batch:
     members: Tensor
 
     @classmethod
-    def of(cls, lines: Sequence[Line]) -> Batch:
-        """Pads `lines`."""
-        n_tokens = max(len(line.ids) for line in lines)
-        n_words = max(len(line.pieces) for line in lines)
-        ids = np.zeros((len(lines), n_tokens), dtype=np.int64)
-        is_padding = np.ones((len(lines), n_tokens), dtype=bool)
-        members = np.zeros((len(lines), n_tokens, n_words), dtype=np.float32)
-        for b, line in enumerate(lines):
-            ids[b, : len(line.ids)] = line.ids
-            is_padding[b, : len(line.ids)] = False
-            for word, pieces in enumerate(line.pieces):
+    def of(cls, texts: Sequence[EncodedText]) -> Batch:
+        """Pads `texts`."""
+        n_tokens = max(len(text.ids) for text in texts)
+        n_words = max(len(text.pieces) for text in texts)
+        ids = np.zeros((len(texts), n_tokens), dtype=np.int64)
+        is_padding = np.ones((len(texts), n_tokens), dtype=bool)
+        members = np.zeros((len(texts), n_tokens, n_words), dtype=np.float32)
+        for b, text in enumerate(texts):
+            ids[b, : len(text.ids)] = text.ids
+            is_padding[b, : len(text.ids)] = False
+            for word, pieces in enumerate(text.pieces):
                 members[b, list(pieces), word] = 1
         return cls(torch.from_numpy(ids), torch.from_numpy(is_padding), torch.from_numpy(members))
 
@@ -152,7 +152,7 @@ class Arrows:
         starts: (S + 1,), where each sentence's words begin; T = starts[-1] words.
         target: (T, L, h) int16, index in the sentence; NOWHERE when the word may look at no other.
         visible: for each sentence (W, W), True = may be looked at and has a piece; None = everything.
-        unclear: (T,), True = the word shares a piece with another or has none, see `Line.unclear`.
+        unclear: (T,), True = the word shares a piece with another or has none, see `EncodedText.unclear`.
     """
 
     starts: NDArray[np.int64]
@@ -180,7 +180,7 @@ class Choices:
         picks: subset → (Q, L, h) int16, position in `Passage.candidates`; NOWHERE when there is nothing to choose.
         visible: (Q, C) per question which candidates may be seen, filled up with False.
         mean: (Q,) int16, the candidate that gets most weight in the mean of all heads' maps, of all candidates.
-        unclear: (P,), True = the pronoun or a candidate is an unclear word, see `Line.unclear`.
+        unclear: (P,), True = the pronoun or a candidate is an unclear word, see `EncodedText.unclear`.
     """
 
     passage: NDArray[np.int64]

@@ -12,7 +12,17 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from analysis.evidence.arrows import NOWHERE, Arrows, Batch, Choices, Line, heaviest, sharing, visible_words, word_maps
+from analysis.evidence.arrows import (
+    NOWHERE,
+    Arrows,
+    Batch,
+    Choices,
+    EncodedText,
+    heaviest,
+    sharing,
+    visible_words,
+    word_maps,
+)
 from analysis.evidence.corpora.annotated import Passage, Sentence
 from analysis.evidence.resume import Arrays
 from model.masks import Mask
@@ -29,16 +39,16 @@ def questions(passage: Passage) -> list[int]:
     return [passage.pronoun, *(word for word in range(after, len(passage.words)) if word != passage.pronoun)]
 
 
-def batches(lines: Mapping[int, Line], n_sentences: int) -> Iterator[list[int]]:
+def batches(texts: Mapping[int, EncodedText], n_sentences: int) -> Iterator[list[int]]:
     """Which examples run together: sentences, then passages, each sorted by length."""
     for group in (
-        [i for i in lines if i < n_sentences],
-        [i for i in lines if i >= n_sentences],
+        [i for i in texts if i < n_sentences],
+        [i for i in texts if i >= n_sentences],
     ):
-        group.sort(key=lambda i: (len(lines[i].ids), i))
+        group.sort(key=lambda i: (len(texts[i].ids), i))
         batch: list[int] = []
         for i in group:
-            if batch and (len(batch) == BATCH_SENTENCES or (len(batch) + 1) * len(lines[i].ids) > BATCH_TOKENS):
+            if batch and (len(batch) == BATCH_SENTENCES or (len(batch) + 1) * len(texts[i].ids) > BATCH_TOKENS):
                 yield batch
                 batch = []
             batch.append(i)
@@ -56,9 +66,9 @@ class Runner:
     head_mask: NDArray[np.float32] | None
 
     @torch.inference_mode()
-    def run(self, examples: Sequence[Sentence | Passage], lines: Sequence[Line]) -> Arrays:
+    def run(self, examples: Sequence[Sentence | Passage], texts: Sequence[EncodedText]) -> Arrays:
         """All examples of one kind → arrays whose first axis runs over words (or questions), example after example."""
-        batch = Batch.of(lines)
+        batch = Batch.of(texts)
         allowed = self.allowed(self.mask, batch)  # (B, 1, N, N)
         head_mask = None if self.head_mask is None else torch.from_numpy(self.head_mask)
         output = self.model.transformer(batch.ids, allowed, head_mask=head_mask, record="maps")
@@ -134,8 +144,8 @@ def split(members: Sequence[int], arrays: Arrays) -> dict[int, Arrays]:
     return out
 
 
-def gather_arrows(results: Sequence[Arrays], lines: Sequence[Line], shape: tuple[int, int]) -> Arrows:
-    """The arrows of all sentences, given each one's arrays and line, and (L, h)."""
+def gather_arrows(results: Sequence[Arrays], texts: Sequence[EncodedText], shape: tuple[int, int]) -> Arrows:
+    """The arrows of all sentences, given each one's arrays and text, and (L, h)."""
     sizes = [len(each["target"]) for each in results]
     target = np.concatenate([each["target"] for each in results]) if results else np.empty((0, shape[0] * shape[1]))
     visible = [
@@ -143,14 +153,14 @@ def gather_arrows(results: Sequence[Arrays], lines: Sequence[Line], shape: tuple
         for each, n in zip(results, sizes, strict=True)
     ]
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    unclear = np.concatenate([line.unclear for line in lines]) if lines else np.empty(0, dtype=bool)
+    unclear = np.concatenate([text.unclear for text in texts]) if texts else np.empty(0, dtype=bool)
     return Arrows(starts, target.astype(np.int16).reshape(-1, *shape), tuple(visible), unclear)
 
 
 def gather_choices(
-    results: Sequence[Arrays], passages: Sequence[Passage], lines: Sequence[Line], shape: tuple[int, int]
+    results: Sequence[Arrays], passages: Sequence[Passage], texts: Sequence[EncodedText], shape: tuple[int, int]
 ) -> Choices:
-    """The choices of all passages, given each one's arrays and line, and (L, h)."""
+    """The choices of all passages, given each one's arrays and text, and (L, h)."""
     sizes = [len(each["all"]) for each in results]
     picks = {
         subset: np.concatenate([each[subset] for each in results]).astype(np.int16).reshape(-1, *shape)
@@ -167,8 +177,8 @@ def gather_choices(
         start += len(each)
     mean = np.concatenate([each["mean"] for each in results]) if results else np.empty(0)
     unclear = [
-        bool(line.unclear[[passage.pronoun, *passage.candidates]].any())
-        for passage, line in zip(passages, lines, strict=True)
+        bool(text.unclear[[passage.pronoun, *passage.candidates]].any())
+        for passage, text in zip(passages, texts, strict=True)
     ]
     numbers = np.repeat(np.arange(len(results)), sizes)
     return Choices(numbers, picks, visible, mean.astype(np.int16), np.array(unclear, dtype=bool))

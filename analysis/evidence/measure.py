@@ -32,7 +32,7 @@ from analysis.evidence.records import (
     compact,
     lean,
 )
-from analysis.evidence.scoring import Run, score
+from analysis.evidence.scoring import Conditions, Run, score
 from analysis.maps.metrics import head_metrics
 from analysis.maps.similarity import head_similarity
 from analysis.words.units import by_pieces
@@ -124,7 +124,7 @@ def measure(model: AttentionModel, corpus: Corpus, name: str, variant: str, seed
         variant: a key of `OPTIONS`.
         seed: of the halves, the bootstrap and the random weights.
     """
-    run = score(model, corpus, seed=seed, **OPTIONS[variant])
+    run = score(model, corpus, Conditions.of(**OPTIONS[variant], seed=seed))
     folder = "data/corpus" if name in IN_PROJECT else "../shared/data"
     spelled = "".join(f" --{option} {value}" for option, value in OPTIONS[variant].items())
     files = " ".join(f"{folder}/{file}" for file in FILES[name])

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from analysis.evidence.arrows import Batch, Line, heaviest, sharing, visible_words, word_maps, word_pieces
+from analysis.evidence.arrows import Batch, EncodedText, heaviest, sharing, visible_words, word_maps, word_pieces
 from analysis.evidence.corpora.annotated import Sentence, relation
 from analysis.words.shared_pieces import SharedPiece, shared_pieces
 from analysis.words.spans import Span, segmenter_spans
@@ -58,8 +58,8 @@ class WordMaps:
 
     @property
     def unclear(self) -> NDArray[np.bool_]:
-        """(W,), True for words that share a piece with another word or have none, see `arrows.Line`."""
-        return Line((), self.pieces).unclear
+        """(W,), True for words that share a piece with another word or have none, see `arrows.EncodedText`."""
+        return EncodedText((), self.pieces).unclear
 
     @property
     def nbytes(self) -> int:
@@ -88,7 +88,7 @@ def word_maps_of(trace: AttentionTrace, words: Sequence[str] = (), spans: Sequen
         spans, segmenter = segmenter_spans(tokens)
         words = tuple(tokens.text[start:end] for start, end in spans)
     pieces = word_pieces(tokens, spans)
-    members = Batch.of([Line(tokens.ids, pieces)]).members  # (1, N, W)
+    members = Batch.of([EncodedText(tokens.ids, pieces)]).members  # (1, N, W)
     maps = word_maps(torch.tensor(trace.attention[:, None]), members)  # (1, W, L·h, W)
     allowed = visible_words(torch.tensor(trace.allowed), members)  # (1, W, W)
     target = heaviest(maps, allowed & ~sharing(members))[0].numpy()  # (W, L·h)

@@ -96,6 +96,7 @@ def as_text(result: dict[str, Any]) -> str:
 
 def provenance(run: Run, corpus: Corpus) -> dict[str, Any]:
     """What was run on what, and by which rules. Holds no date, so that the same run gives the same bytes."""
+    conditions = run.conditions
     return {
         "program": f"headwork {app_version()}",
         "model": {
@@ -106,10 +107,10 @@ def provenance(run: Run, corpus: Corpus) -> dict[str, Any]:
             "layers": run.n_layers,
             "heads": run.n_heads,
         },
-        "mask": str(run.mask),
-        "restricted_to": None if run.restricted_to is None else str(run.restricted_to),
+        "mask": str(conditions.mask),
+        "restricted_to": None if conditions.restrict is None else str(conditions.restrict),
         "words": run.writing,
-        "control": control_name(run.control, run.seed),
+        "control": control_name(conditions.control, conditions.seed),
         "files": [
             {"name": s.file, "sha256": s.sha256, "sentences": s.n_sentences, "passages": s.n_passages}
             for s in corpus.sources

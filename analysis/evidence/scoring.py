@@ -10,14 +10,14 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.evidence.arrows import Arrows, Choices, Line, word_pieces
+from analysis.evidence.arrows import Arrows, Choices, EncodedText, word_pieces
 from analysis.evidence.batches import (
     BATCH_SENTENCES,
     BATCH_TOKENS,
@@ -36,7 +36,6 @@ from model.masks import Mask
 from model.tracing import AttentionModel
 
 Progress = Callable[[int, int], None]
-HeadMask = NDArray[np.float32] | Iterable[Iterable[float]]
 Writing = Literal["apart", "written"]
 WRITINGS: tuple[Writing, ...] = ("apart", "written")
 FORMAT = 2  # of stored batches: a change of what they hold makes old ones worthless
@@ -45,28 +44,68 @@ _EVERY = 200  # sentences tokenised between two calls of progress
 
 
 @dataclass(frozen=True, eq=False)
+class Conditions:
+    """Under what a corpus is run.
+
+    Attributes:
+        mask: the mask of the forward pass. Under a causal mask a word can only be scored on earlier words.
+        restrict: lets heads choose only among words that this mask shows too. With "causal" a bidirectional model
+            is scored on the arcs that a causal one can be scored on: the fair comparison.
+        writing: "apart" puts a space between all words, so that each has pieces of its own ("do n ' t"): the way the
+            reference numbers of the tests were measured. "written" gives the model the text as people write it
+            ("don ' t"); words that share a piece there can't be told from each other, and are left out of the scores.
+            None = "written" for files in a script without spaces, "apart" for all others.
+        control: "untrained" = random weights of the same shape; "mask" = [MASK] in place of every piece.
+        seed: of the random weights.
+        head_mask: (L, h), 0 = the head is off.
+
+    Raises:
+        HeadworkError: a mask drawn for one sentence.
+    """
+
+    mask: Mask = field(default_factory=Mask.bidirectional)
+    restrict: Mask | None = None
+    writing: Writing | None = None
+    control: Control | None = None
+    seed: int = 0
+    head_mask: NDArray[np.float32] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuses a custom mask."""
+        if self.mask.custom is not None or (self.restrict is not None and self.restrict.custom is not None):
+            raise HeadworkError(
+                "A drawn mask fits one sentence; a corpus can't be scored under it. Choose another mask."
+            )
+
+    @classmethod
+    def of(cls, mask: Mask | str = "bidirectional", *, restrict: str | None = None, **others: Any) -> Conditions:
+        """The same with masks as they are spelled.
+
+        Raises:
+            HeadworkError: an unknown mask.
+        """
+        return cls(Mask.of(mask), None if restrict is None else Mask.of(restrict), **others)
+
+
+@dataclass(frozen=True, eq=False)
 class Run:
     """What a model did on a corpus: all that scores need.
 
     Attributes:
+        writing: how the words were given to the model; "apart and written" where files differ.
         sentences: those that were run, in the order of the corpus; `arrows` has their words.
         passages: likewise; `choices` numbers them.
         skipped: what could not be run, broken lines of the corpus included.
-        writing: how the words were given to the model, see `score`; "apart and written" where files differ.
-        restricted_to: only words visible under this mask too could be chosen; None = all that `mask` shows.
     """
 
     model_id: str
     model_label: str
     sha256: str | None
     trained: bool
-    mask: Mask
-    writing: str
-    restricted_to: Mask | None
-    control: Control | None
-    seed: int
     n_layers: int
     n_heads: int
+    conditions: Conditions
+    writing: str
     sentences: tuple[Sentence, ...]
     passages: tuple[Passage, ...]
     arrows: Arrows
@@ -77,13 +116,8 @@ class Run:
 def score(
     model: AttentionModel,
     corpus: Corpus,
-    mask: Mask | str = "bidirectional",
+    conditions: Conditions | None = None,
     *,
-    writing: Writing | None = None,
-    restrict: Mask | str | None = None,
-    control: Control | None = None,
-    seed: int = 0,
-    head_mask: HeadMask | None = None,
     progress: Progress | None = None,
     store: Store | None = None,
 ) -> Run:
@@ -92,49 +126,28 @@ def score(
     Args:
         model: any model of the catalogue.
         corpus: what to run; nothing in it is changed.
-        mask: the mask of the forward pass. Under a causal mask a word can only be scored on earlier words.
-        writing: "apart" puts a space between all words, so that each has pieces of its own ("do n ' t"): the way the
-            reference numbers of the tests were measured. "written" gives the model the text as people write it
-            ("don ' t"); words that share a piece there can't be told from each other, and are left out of the scores.
-            None = "written" for files in a script without spaces, "apart" for all others.
-        restrict: lets heads choose only among words that this mask shows too. With "causal" a bidirectional model
-            is scored on the arcs that a causal one can be scored on: the fair comparison.
-        control: "untrained" = random weights of the same shape; "mask" = [MASK] in place of every piece.
-        seed: of the random weights.
-        head_mask: (L, h), 0 = the head is off.
+        conditions: None = bidirectional, all words, nothing switched off.
         progress: called with (examples done, examples in all); what it raises ends the run.
         store: keeps finished batches, and gives those that it has.
 
     Raises:
-        HeadworkError: nothing to run, a mask drawn for one sentence, or a model without [MASK].
+        HeadworkError: nothing to run, or a model without [MASK].
     """
-    mask, restrict = _mask(mask), None if restrict is None else _mask(restrict)
-    if control == "untrained":
-        model = untrained(model, seed)
+    conditions = conditions or Conditions()
+    if conditions.control == "untrained":
+        model = untrained(model, conditions.seed)
     if not corpus.sentences and not corpus.passages:
         raise HeadworkError(
             "There is no sentence to score: {n_broken} lines are broken.", n_broken=len(corpus.problems)
         )
     report = progress or (lambda done, total: None)
     examples: list[Sentence | Passage] = [*corpus.sentences, *corpus.passages]
-    writings = writings_of(examples, writing)
-    lines, problems = prepare(model, examples, writings, control, report)
-    runner = Runner(model, mask, restrict, None if head_mask is None else np.asarray(head_mask, dtype=np.float32))
+    writings = writings_of(examples, conditions.writing)
+    texts, problems = prepare(model, examples, writings, conditions.control, report)
     if store is not None:
-        store.open(_about(runner, writings, control, seed, examples))
-
-    total, done = len(examples), len(problems)
-    results: dict[int, Arrays] = {}
-    report(done, total)
-    for number, members in enumerate(batches(lines, n_sentences=len(corpus.sentences))):
-        arrays = None if store is None else store.load(number)
-        if arrays is None:
-            arrays = runner.run([examples[i] for i in members], [lines[i] for i in members])
-            if store is not None:
-                store.save(number, arrays)
-        results |= split(members, arrays)
-        done += len(members)
-        report(done, total)
+        store.open(_about(model, conditions, writings, examples))
+    runner = Runner(model, conditions.mask, conditions.restrict, conditions.head_mask)
+    results = _results(runner, examples, texts, len(corpus.sentences), report, store)
 
     kept = sorted(results)
     first = [i for i in kept if i < len(corpus.sentences)]
@@ -147,26 +160,40 @@ def score(
         model_label=model.label,
         sha256=model.sha256,
         trained=model.trained,
-        mask=mask,
-        writing=" and ".join(sorted(set(writings))),
-        restricted_to=restrict,
-        control=control,
-        seed=seed,
         n_layers=model.n_layers,
         n_heads=model.n_heads,
+        conditions=conditions,
+        writing=" and ".join(sorted(set(writings))),
         sentences=sentences,
         passages=passages,
-        arrows=gather_arrows([results[i] for i in first], [lines[i] for i in first], shape),
-        choices=gather_choices([results[i] for i in second], passages, [lines[i] for i in second], shape),
+        arrows=gather_arrows([results[i] for i in first], [texts[i] for i in first], shape),
+        choices=gather_choices([results[i] for i in second], passages, [texts[i] for i in second], shape),
         skipped=corpus.problems + tuple(problems),
     )
 
 
-def _mask(mask: Mask | str) -> Mask:
-    mask = Mask.of(mask)
-    if mask.custom is not None:
-        raise HeadworkError("A drawn mask fits one sentence; a corpus can't be scored under it. Choose another mask.")
-    return mask
+def _results(
+    runner: Runner,
+    examples: Sequence[Sentence | Passage],
+    texts: dict[int, EncodedText],
+    n_sentences: int,
+    report: Progress,
+    store: Store | None,
+) -> dict[int, Arrays]:
+    """What is kept of each example that can be run, by its number: from the store, or from the model."""
+    total, done = len(examples), len(examples) - len(texts)
+    results: dict[int, Arrays] = {}
+    report(done, total)
+    for number, members in enumerate(batches(texts, n_sentences=n_sentences)):
+        arrays = None if store is None else store.load(number)
+        if arrays is None:
+            arrays = runner.run([examples[i] for i in members], [texts[i] for i in members])
+            if store is not None:
+                store.save(number, arrays)
+        results |= split(members, arrays)
+        done += len(members)
+        report(done, total)
+    return results
 
 
 def writings_of(examples: Sequence[Sentence | Passage], writing: Writing | None = None) -> list[Writing]:
@@ -187,9 +214,9 @@ def prepare(
     writings: Sequence[Writing],
     control: Control | None,
     report: Progress,
-) -> tuple[dict[int, Line], list[Problem]]:
+) -> tuple[dict[int, EncodedText], list[Problem]]:
     """Tokens of every example that can be run, by its number, and why the others can't."""
-    lines: dict[int, Line] = {}
+    texts: dict[int, EncodedText] = {}
     problems: list[Problem] = []
     blank = mask_id(model) if control == "mask" else 0
     for i, example in enumerate(examples):
@@ -209,16 +236,12 @@ def prepare(
             problems.append(Problem(example.place.file, example.place.line, reason))
             continue
         ids = without_words(tokens, blank) if control == "mask" else tokens.ids
-        lines[i] = Line(ids, word_pieces(tokens, spans))
-    return lines, problems
+        texts[i] = EncodedText(ids, word_pieces(tokens, spans))
+    return texts, problems
 
 
 def _about(
-    runner: Runner,
-    writings: Sequence[Writing],
-    control: Control | None,
-    seed: int,
-    examples: Sequence[Sentence | Passage],
+    model: AttentionModel, conditions: Conditions, writings: Sequence[Writing], examples: Sequence[Sentence | Passage]
 ) -> dict[str, object]:
     """What decides a run's batches: two runs with the same description have the same batches."""
     texts = hashlib.sha256()
@@ -227,12 +250,12 @@ def _about(
         if isinstance(each, Passage):
             what += [each.pronoun, each.candidates, each.candidate_ends, each.nouns]
         texts.update(repr(what).encode())
-    model = runner.model
+    head_mask, control = conditions.head_mask, conditions.control
     return {
         "format": [FORMAT, BATCH_SENTENCES, BATCH_TOKENS],
         "model": [model.id, model.label, model.sha256],
-        "mask": [str(runner.mask), str(runner.restrict)],
-        "control": [control, seed if control == "untrained" else None],
-        "head_mask": None if runner.head_mask is None else runner.head_mask.tolist(),
+        "mask": [str(conditions.mask), str(conditions.restrict)],
+        "control": [control, conditions.seed if control == "untrained" else None],
+        "head_mask": None if head_mask is None else head_mask.tolist(),
         "texts": texts.hexdigest(),
     }

@@ -16,6 +16,7 @@ from torch import Tensor
 from analysis.maps.masking import Bools, Doubles, largest
 from model import AttentionModel, HeadworkError, Mask, Tokens, TransformerBlock
 from model.attention import AttentionSteps
+from model.transformer import TransformerOutput
 
 Singles = npt.NDArray[np.float32]
 Side = Literal["right", "left"]
@@ -155,6 +156,7 @@ def revealed(model: AttentionModel, tokens: Tokens, mask: Mask, n: int, layer: i
 
 
 CASES = ("bidirectional", "causal", "padding", "causal+padding")
+_BASES = {True: Mask.causal(), False: Mask.bidirectional()}  # by whether a case is causal
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,9 +191,29 @@ class PaddedBatch(Arrays):
         return tuple(self.tokens.labels[i] for i in self.order)
 
 
+@dataclass(frozen=True, eq=False)
+class _Row:
+    """The shorter sentence (N tokens) as a row of the batch (M places): see `PaddedBatch` for what has its name there.
+
+    Attributes:
+        ids, types: (1, N), without padding.
+        with_pad: (1, M, d_model), embeddings with [PAD] in the places without a token.
+        with_filler: the same with a token of the longer sentence there.
+    """
+
+    tokens: Tokens
+    is_second: bool
+    order: npt.NDArray[np.int64]
+    is_padding: Bools
+    ids: Tensor
+    types: Tensor | None
+    with_pad: Tensor
+    with_filler: Tensor
+
+
 @torch.inference_mode()
 def padded_batch(model: AttentionModel, text: str, other_text: str, layer: int, side: Side = "right") -> PaddedBatch:
-    """Runs the shorter of two sentences as its row of their padded batch, under each of `CASES`.
+    """The shorter of two sentences as its row of their padded batch, run under each of `CASES`.
 
     The rows of a batch don't see each other, so the longer sentence itself needn't be run.
     With padding on the left, positions are counted from the first real token, as decoders do when they generate.
@@ -199,24 +221,44 @@ def padded_batch(model: AttentionModel, text: str, other_text: str, layer: int, 
     Raises:
         HeadworkError: an empty sentence, sentences of the same length, or a model without a padding token.
     """
-    encode, limit = model.tokenizer.encode, model.token_limit
-    alone = [encode(sentence, limit=limit) for sentence in (text, other_text)]
+    row = _shorter_row(model, (text, other_text), side)
+    alone = {
+        is_causal: _states(
+            model.transformer(row.ids, mask.allowed(row.ids.shape[1]), token_types=row.types, record="hidden")
+        )
+        for is_causal, mask in _BASES.items()
+    }
+    found = [_padded_run(model, row, case, alone[case.startswith("causal")], layer) for case in CASES]
+    maps, masks, shares, moved, refilled = zip(*found, strict=True)
+    return PaddedBatch(
+        tokens=row.tokens,
+        is_second=row.is_second,
+        order=row.order,
+        is_padding=row.is_padding,
+        attention=np.stack(maps),
+        allowed=np.stack(masks),
+        pad_share=np.stack(shares).astype(np.float64),
+        moved=np.array(moved),
+        refilled=np.array(refilled),
+    )
+
+
+def _shorter_row(model: AttentionModel, texts: tuple[str, str], side: Side) -> _Row:
+    """The shorter of two sentences, padded to the longer. Raises HeadworkError as `padded_batch`."""
+    encode, limit, embed = model.tokenizer.encode, model.token_limit, model.transformer.embeddings
+    alone = [encode(sentence, limit=limit) for sentence in texts]
     lengths = [len(tokens) for tokens in alone]
     if lengths[0] == lengths[1]:
         raise HeadworkError(
             "Both sentences have {n} tokens, so there is nothing to pad. Make one of them shorter.", n=lengths[0]
         )
-    row = lengths.index(min(lengths))  # the shorter one
+    row = lengths.index(min(lengths))
     n, m = min(lengths), max(lengths)
-    padded = encode((text, other_text)[row], limit=limit, pad_to=m)
-    pad_id, filler = padded.ids[-1], alone[1 - row].ids[lengths[1 - row] // 2]
+    tokens = encode(texts[row], limit=limit, pad_to=m)
     order = np.arange(m) if side == "right" else np.roll(np.arange(m), m - n)
-    places = np.flatnonzero(order < n)  # where the real tokens are
-    is_padding = order >= n
     ids = torch.tensor([alone[row].ids])  # (1, N)
-    types = model.token_types(padded)  # (1, M)
+    types = model.token_types(tokens)  # (1, M)
     types_alone = None if types is None else types[:, :n]
-    embed = model.transformer.embeddings
 
     def padded_with(fill: int) -> Tensor:
         """(1, M, d_model)."""
@@ -226,43 +268,40 @@ def padded_batch(model: AttentionModel, text: str, other_text: str, layer: int, 
         embedded: Tensor = embed(torch.cat([ids, fillers], dim=1), types)
         return embedded
 
-    with_pad, with_filler = padded_with(pad_id), padded_with(filler)
-    bases = {True: Mask.causal(), False: Mask.bidirectional()}
-    singles = {
-        is_causal: model.transformer(ids, mask.allowed(n), token_types=types_alone, record="hidden").hidden_states
-        for is_causal, mask in bases.items()
-    }
-    maps, masks, shares, moved, refilled = [], [], [], [], []
-    for case in CASES:
-        is_causal = case.startswith("causal")
-        hidden_keys = torch.tensor(is_padding[None]) if case.endswith("padding") else None
-        allowed = bases[is_causal].allowed(m, hidden_keys).expand(1, 1, m, m)
-        run = model.transformer.encode(with_pad, allowed, record="hidden")
-        masks.append(allowed[0, 0].numpy())
-        maps.append(_array(run.attention[layer, 0].clone()))
-        on_padding = (maps_of[0][:, places][..., is_padding] for maps_of in run.attention)  # L of (h, N, M − N)
-        shares.append(np.stack([weights.sum(-1).mean(-1).numpy() for weights in on_padding]))
-        pairs = zip(cast("list[Tensor]", singles[is_causal]), cast("list[Tensor]", run.hidden_states), strict=True)
-        moved.append([_moved(x[0], y[0, places]).max() for x, y in pairs])
-        outputs = run.hidden[0, places]
-        del run  # its maps, before another run makes as many
-        if not case.endswith("padding"):
-            refilled.append(np.nan)
-            continue
-        again = model.transformer.encode(with_filler, allowed)
-        refilled.append(_moved(outputs, again.hidden[0, places]).max())
-        del again
-    return PaddedBatch(
-        tokens=padded,
-        is_second=row == 1,
-        order=order,
-        is_padding=is_padding,
-        attention=np.stack(maps),
-        allowed=np.stack(masks),
-        pad_share=np.stack(shares).astype(np.float64),
-        moved=np.array(moved),
-        refilled=np.array(refilled),
-    )
+    filler = alone[1 - row].ids[lengths[1 - row] // 2]
+    with_pad, with_filler = padded_with(tokens.ids[-1]), padded_with(filler)
+    return _Row(tokens, row == 1, order, order >= n, ids, types_alone, with_pad, with_filler)
+
+
+def _padded_run(
+    model: AttentionModel, row: _Row, case: str, alone: list[Tensor], layer: int
+) -> tuple[Singles, Bools, Singles, list[float], float]:
+    """One of `CASES`: map and mask of a layer, and the case's `pad_share`, `moved` and `refilled`.
+
+    Args:
+        model: the model.
+        row: the padded sentence.
+        case: its name.
+        alone: hidden states of the sentence without padding, under the same base mask.
+        layer: whose map is kept.
+    """
+    real, m = np.flatnonzero(~row.is_padding), len(row.order)
+    hidden_keys = torch.tensor(row.is_padding[None]) if case.endswith("padding") else None
+    allowed = _BASES[case.startswith("causal")].allowed(m, hidden_keys).expand(1, 1, m, m)
+    run = model.transformer.encode(row.with_pad, allowed, record="hidden")
+    attention = _array(run.attention[layer, 0].clone())
+    on_padding = (maps[0][:, real][..., row.is_padding] for maps in run.attention)  # L of (h, N, M − N)
+    share = np.stack([weights.sum(-1).mean(-1).numpy() for weights in on_padding])
+    moved = [float(_moved(x[0], y[0, real]).max()) for x, y in zip(alone, _states(run), strict=True)]
+    outputs, refilled = run.hidden[0, real], np.nan
+    del run  # its maps, before another run makes as many
+    if hidden_keys is not None:
+        refilled = float(_moved(outputs, model.transformer.encode(row.with_filler, allowed).hidden[0, real]).max())
+    return attention, allowed[0, 0].numpy(), share, moved, refilled
+
+
+def _states(output: TransformerOutput) -> list[Tensor]:
+    return cast("list[Tensor]", output.hidden_states)
 
 
 def _moved(x: Tensor, y: Tensor) -> Doubles:

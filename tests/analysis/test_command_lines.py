@@ -153,7 +153,6 @@ def test_batches_of_another_run_are_never_taken(corpus, tmp_path, monkeypatch):
     assert analysis.main([*arguments, "--mask", "causal", "--resume", str(kept)]) == 0
     old = {path: path.read_bytes() for path in kept.iterdir()}
     assert analysis.main([*arguments, "--json", str(tmp_path / "a.json"), "--resume", str(kept)]) == 0
-    assert not old.keys() & set(kept.iterdir())
     for path, content in old.items():
         path.write_bytes(content)
     assert analysis.main([*arguments, "--json", str(tmp_path / "b.json"), "--resume", str(kept)]) == 0

@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from analysis.evidence.ablation import Ablation, switch_off_each
-from analysis.evidence.arrows import Line, word_pieces
+from analysis.evidence.arrows import EncodedText, word_pieces
 from analysis.evidence.corpora.annotated import Passage, Sentence, lay_out, relation
 from analysis.evidence.corpora.corpus import Corpus, read_corpus
 from analysis.evidence.held_out import head_name
@@ -142,7 +142,7 @@ def askable(task: str, language: str, model_id: str) -> tuple[Sentence | Passage
 
     def is_clear(example: Sentence | Passage) -> bool:
         pieces = word_pieces(tokenizer.encode(example.text, limit=limit), example.spans)
-        unclear = Line((), pieces).unclear
+        unclear = EncodedText((), pieces).unclear
         if isinstance(example, Passage):
             return not unclear[[example.pronoun, *example.candidates]].any()
         ends = [(word, head) for word, head in enumerate(example.heads) if relation(example.deprels[word]) == task]

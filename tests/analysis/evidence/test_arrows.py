@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import torch
 
-from analysis.evidence.arrows import Batch, Line, heaviest, sharing, visible_words, word_maps, word_pieces
+from analysis.evidence.arrows import Batch, EncodedText, heaviest, sharing, visible_words, word_maps, word_pieces
 from analysis.words.units import by_words, drop_special
 from model import load
 
 
 def batch(*pieces, n_tokens):
-    return Batch.of([Line(tuple(range(n_tokens)), tuple(pieces))])
+    return Batch.of([EncodedText(tuple(range(n_tokens)), tuple(pieces))])
 
 
 def test_weight_to_a_word_is_the_sum_and_weight_from_it_the_mean_over_its_pieces():
@@ -31,7 +31,7 @@ def test_weight_to_a_word_is_the_sum_and_weight_from_it_the_mean_over_its_pieces
 
 def test_heads_and_layers_stay_apart():
     attention = torch.rand(2, 3, 4, 5, 5)
-    members = Batch.of([Line((0,) * 5, ((0,), (1,), (2,), (3,), (4,)))] * 3).members
+    members = Batch.of([EncodedText((0,) * 5, ((0,), (1,), (2,), (3,), (4,)))] * 3).members
     maps = word_maps(attention, members)
     for layer, head in ((0, 0), (1, 2)):
         assert torch.equal(maps[:, :, layer * 4 + head], attention[layer, :, head])
@@ -57,7 +57,7 @@ def test_words_that_share_their_piece_are_never_each_others_arrow():
 
 
 def test_a_causal_mask_shows_earlier_words_and_padding_shows_nothing():
-    lines = [Line((5, 6, 7, 8), ((0,), (1, 2), (3,))), Line((5, 6), ((0,), (1,)))]
+    lines = [EncodedText((5, 6, 7, 8), ((0,), (1, 2), (3,))), EncodedText((5, 6), ((0,), (1,)))]
     both = Batch.of(lines)
     causal = torch.ones(4, 4, dtype=torch.bool).tril() & ~both.is_padding[:, None, None, :]
     visible = visible_words(causal, both.members)
@@ -95,7 +95,7 @@ def test_the_same_arrows_as_from_the_word_maps_of_one_sentence(mask, minilm):
     weights = np.where(np.eye(len(words), dtype=bool) | ~content.allowed, -1, content.attention)  # (L, h, W, W)
     expected = np.where((weights >= 0).any(axis=-1), weights.argmax(axis=-1), -1)
 
-    line = Line(trace.tokenized.ids, word_pieces(trace.tokenized, words))
+    line = EncodedText(trace.tokenized.ids, word_pieces(trace.tokenized, words))
     one = Batch.of([line])
     maps = word_maps(torch.tensor(trace.attention)[:, None], one.members)
     visible = visible_words(torch.tensor(trace.allowed), one.members)

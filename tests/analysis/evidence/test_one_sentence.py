@@ -6,7 +6,7 @@ import pytest
 from analysis.evidence.corpora.annotated import Place, Sentence, lay_out
 from analysis.evidence.corpora.corpus import Corpus
 from analysis.evidence.one_sentence import Link, hits_and_misses, links_of, offset_of, pointing, word_maps_of
-from analysis.evidence.scoring import score
+from analysis.evidence.scoring import Conditions, score
 from model import load
 
 TEXT = "The teacher praised the students because they worked hard."
@@ -31,7 +31,7 @@ DO_NOT = sentence(
 
 @pytest.mark.parametrize("mask", ["bidirectional", "causal"])
 def test_arrows_are_the_scorers(minilm, mask):
-    run = score(minilm, Corpus((DO_NOT,)), mask)
+    run = score(minilm, Corpus((DO_NOT,)), Conditions.of(mask))
     maps = word_maps_of(minilm.trace(DO_NOT.text, mask), DO_NOT.words, DO_NOT.spans)
     np.testing.assert_array_equal(maps.target, run.arrows.of_sentence(0))
     assert maps.maps.shape == (6, 12, 6, 6) and maps.words == DO_NOT.words

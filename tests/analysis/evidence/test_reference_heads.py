@@ -16,7 +16,7 @@ from analysis.evidence.dependencies import score_dependencies
 from analysis.evidence.gender import score_gender
 from analysis.evidence.meaning import measure_moves
 from analysis.evidence.records import OWN_FOLDER as OWN
-from analysis.evidence.scoring import score
+from analysis.evidence.scoring import Conditions, score
 from model import HeadworkError, load
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
@@ -47,7 +47,7 @@ def antecedents(minilm):
 
 @pytest.fixture(scope="session")
 def random_weights(minilm):
-    return score_dependencies(score(minilm, corpus(*TREEBANKS), control="untrained"))
+    return score_dependencies(score(minilm, corpus(*TREEBANKS), Conditions(control="untrained")))
 
 
 def head(name):
@@ -204,7 +204,7 @@ def test_a_pronoun_in_one_piece_with_the_word_before_it_is_left_out_with_its_cel
 def test_controls_get_half_of_gender(e5, control):
     corpus = read_corpus([OWN / "gender_zh.jsonl"])
     few = replace(corpus, passages=tuple(p for p in corpus.passages if not p.cell.rarer and p.cell.part == 1))
-    (found,) = score_gender(score(e5, few, control=control), draws=2)
+    (found,) = score_gender(score(e5, few, Conditions(control=control)), draws=2)
     assert found.accuracy.max() < 0.66 and found.mean_of_heads == pytest.approx(0.5, abs=0.02)
     if control == "mask":
         assert (found.accuracy == 0.5).all()  # only places are left

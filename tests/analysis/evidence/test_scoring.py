@@ -13,7 +13,7 @@ from analysis.evidence.corpora.corpus import Corpus, read_content
 from analysis.evidence.dependencies import score_dependencies
 from analysis.evidence.report import report
 from analysis.evidence.resume import Store
-from analysis.evidence.scoring import score, writings_of
+from analysis.evidence.scoring import Conditions, score, writings_of
 from model import HeadworkError, Mask, load
 
 TEXTS = (
@@ -90,7 +90,7 @@ def test_no_word_ever_points_at_itself(whole):
 
 
 def test_under_a_causal_mask_arrows_go_back_and_the_first_word_has_none(minilm, corpus):
-    run = score(minilm, corpus, "causal")
+    run = score(minilm, corpus, Conditions.of("causal"))
     sizes = np.diff(run.arrows.starts)
     own = np.concatenate([np.arange(n) for n in sizes])
     assert (run.arrows.target < own[:, None, None]).all()
@@ -98,7 +98,7 @@ def test_under_a_causal_mask_arrows_go_back_and_the_first_word_has_none(minilm, 
 
 
 def test_restricted_arrows_use_the_bidirectional_weights(minilm, corpus, whole):
-    run = score(minilm, corpus, restrict="causal")
+    run = score(minilm, corpus, Conditions.of(restrict="causal"))
     target = run.arrows.target[: run.arrows.starts[1]]
     trace = minilm.trace(TEXTS[0])
     content = trace.attention[:, :, 1:-1, 1:-1]  # every word is one piece
@@ -109,14 +109,14 @@ def test_restricted_arrows_use_the_bidirectional_weights(minilm, corpus, whole):
 
 
 def test_padding_masks_change_nothing(minilm, corpus, whole):
-    run = score(minilm, corpus, "padding:32")
+    run = score(minilm, corpus, Conditions.of("padding:32"))
     np.testing.assert_array_equal(run.arrows.target, whole.arrows.target)
 
 
 def test_a_gate_changes_later_layers_only(minilm, corpus, whole):
     head_mask = np.ones((6, 12), dtype=np.float32)
     head_mask[0] = 0
-    run = score(minilm, corpus, head_mask=head_mask)
+    run = score(minilm, corpus, Conditions(head_mask=head_mask))
     np.testing.assert_array_equal(run.arrows.target[:, 0], whole.arrows.target[:, 0])
     assert (run.arrows.target[:, 1:] != whole.arrows.target[:, 1:]).mean() > 0.05
 
@@ -135,7 +135,7 @@ def test_candidates_are_chosen_by_the_pronouns_weight_on_their_head_words(minilm
 def test_written_text_keeps_contractions_together(minilm):
     line = {"words": ["I", "do", "n't", "know"], "heads": [3, 3, 3, -1], "deprels": ["nsubj", "aux", "advmod", "root"]}
     corpus = read_content("x.jsonl", json.dumps(line | {"space_after": [1, 0, 1, 0]}).encode())
-    written, apart = (score(minilm, corpus, writing=writing) for writing in ("written", "apart"))
+    written, apart = (score(minilm, corpus, Conditions(writing=writing)) for writing in ("written", "apart"))
     assert corpus.sentences[0].text == "I don't know"
     assert (written.arrows.target != apart.arrows.target).any()
     assert score_dependencies(written).of("aux", "dep>head").n == 1
@@ -145,7 +145,7 @@ def test_arcs_of_words_in_one_piece_are_left_out_and_counted(minilm):
     words = ["I", "can", "not", "see", "old", "dogs"]
     line = {"words": words, "heads": [3, 3, 3, -1, 5, 3], "deprels": ["nsubj", "aux", "advmod", "root", "amod", "obj"]}
     corpus = read_content("x.jsonl", json.dumps(line | {"space_after": [1, 0, 1, 1, 1, 0]}).encode())
-    run = score(minilm, corpus, writing="written")
+    run = score(minilm, corpus, Conditions(writing="written"))
     assert run.arrows.unclear.tolist() == [False, True, True, False, False, False]
     scores = score_dependencies(run)
     assert {each.relation for each in scores.relations} == {"nsubj", "amod", "obj"}
@@ -195,13 +195,13 @@ def test_nothing_to_score_and_drawn_masks_are_errors(minilm, corpus):
     with pytest.raises(HeadworkError, match="no sentence"):
         score(minilm, Corpus())
     with pytest.raises(HeadworkError, match="drawn"):
-        score(minilm, corpus, Mask.matrix([[True]]))
+        score(minilm, corpus, Conditions(Mask.matrix([[True]])))
 
 
 def test_masks_in_place_of_words_leave_nothing_but_position(minilm):
     texts = ["big dogs bark loudly", "we can see stars"]
     corpus = read_content("x.jsonl", "\n".join(json.dumps(chain(t.split())) for t in texts).encode())
-    run = score(minilm, corpus, control="mask")
+    run = score(minilm, corpus, Conditions(control="mask"))
     np.testing.assert_array_equal(run.arrows.target[:4], run.arrows.target[4:])
     with pytest.raises(HeadworkError, match=r"\[MASK\]"):
         mask_id(replace_tokenizer(minilm))
@@ -271,7 +271,7 @@ def test_a_stopped_run_goes_on_with_what_it_has(minilm, corpus, whole, tmp_path,
 
 
 def test_batches_of_another_run_or_broken_ones_are_not_used(minilm, corpus, whole, tmp_path):
-    score(minilm, corpus, "causal", store=Store(tmp_path))
+    score(minilm, corpus, Conditions.of("causal"), store=Store(tmp_path))
     again = score(minilm, corpus, store=Store(tmp_path))
     np.testing.assert_array_equal(again.arrows.target, whole.arrows.target)
     (tmp_path / "batch-000000.npz").write_bytes(b"half a file")
