@@ -59,11 +59,11 @@ WAIT = """async ([selector, wanted]) => {
     await new Promise(requestAnimationFrame);
     return performance.now() - start;
 }"""
-# The same for a sentence: the clock starts with Ctrl+Enter.
+# The same for a sentence: the clock starts with Ctrl+Enter. The word may stand in several pieces.
 TYPED = """async (wanted) => {
     const plot = () => document.querySelector('.st-key-head_map .js-plotly-plot');
-    const tokens = () => plot()?._fullLayout?.xaxis?.ticktext ?? [];
-    const stands = () => plot()?.querySelector('.heatmaplayer .hm') && tokens().some(token => token.endsWith(wanted));
+    const said = () => Array.from(plot()?._fullLayout?.xaxis?.ticktext ?? []).join('').replace(/##|▁/g, '');
+    const stands = () => plot()?.querySelector('.heatmaplayer .hm') && said().includes(wanted);
     const box = document.querySelector('textarea');
     const start = await new Promise(resolve => box.addEventListener('keydown', event => {
         if (event.ctrlKey && event.key === 'Enter') resolve(performance.now());

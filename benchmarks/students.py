@@ -122,7 +122,8 @@ def _is_map(message: ForwardMsg) -> bool:
 
 
 def _pattern(ticks: Sequence[str]) -> str:
-    pieces = (html.unescape(tick).removeprefix("##") for tick in ticks if tick not in SPECIAL)
+    labels = (html.unescape(tick) for tick in ticks)
+    pieces = (label.removeprefix("##") for label in labels if label not in SPECIAL)
     return "".join(".+" if piece in ("[UNK]", "<unk>") else re.escape(_plain(piece)) for piece in pieces)
 
 

@@ -30,6 +30,7 @@ def alert(format_, body):
 def test_an_answer_shows_the_tokens_of_its_sentence():
     assert not students.wrong([chart(CATS)], "Two cats slept.")
     assert not students.wrong([chart(["<s>", "▁小", "明", "递给", ",", "▁她", "</s>"])], "小明递给，她")
+    assert not students.wrong([chart(["&lt;s&gt;", "▁小", "明", "&lt;/s&gt;"])], "小明")  # as the page escapes them
     assert not students.wrong([chart(["[CLS]", "a", "[UNK]", "&lt;", "[SEP]"])], "A 。。 <")
     assert not students.wrong([chart(CATS)], None)
 
