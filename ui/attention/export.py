@@ -9,8 +9,9 @@ from analysis import READINGS, Reading, csv_bytes, npz_bytes, provenance, tidy
 from analysis.maps.export import MOST_ROWS, level_of
 from model import AttentionTrace
 from ui.attention import maps
+from ui.attention import view as explorer_view
 from ui.attention.view import View
-from ui.frame import links
+from ui.frame import examples, links
 from ui.frame.languages import _, plain
 from viz.export import fonts
 from viz.export.html import page_html
@@ -34,10 +35,11 @@ def export_tab(trace: AttentionTrace, reading: Reading, view: View, style: Style
         _button("CSV", lambda: csv_bytes(tidy(of, [(view.layer, view.head)]), source), f"{name}.csv", "text/csv")
     st.markdown(f"**{_('All heads')}**")
     n_rows = of.attention.size
+    pinned = explorer_view.pinned(of.labels, examples.look(trace.text))
     with st.container(horizontal=True, key="take-all"):
         _button(
             _("Page that works offline (HTML)"),
-            lambda: page_html(of, source, layer=view.layer, head=view.head, style=style, t=_).encode(),
+            lambda: page_html(of, source, layer=view.layer, head=view.head, pinned=pinned, style=style, t=_).encode(),
             "headwork.html",
             "text/html",
         )

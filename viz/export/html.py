@@ -26,6 +26,7 @@ def page_html(
     *,
     layer: int,
     head: int,
+    pinned: int | None = None,
     style: Style = PLAIN,
     t: Translate = untranslated,
 ) -> str:
@@ -36,10 +37,11 @@ def page_html(
         source: `analysis.provenance`; shown below the maps and held in the page as JSON.
         layer: shown first, from 0.
         head: shown first, from 0.
+        pinned: the token that is shown while none is pointed at.
         style: colours and what the last one stands for.
         t: translates the page's words.
     """
-    data = _data(trace, layer, head, style, t)
+    data = _data(trace, layer, StripChoice([head], pinned), style, t)
     title = t("Head {name}").format(name=f"{layer + 1}-{head + 1}") + " · Headwork"
     rows = "\n".join(
         f"<dt>{html.escape(key)}</dt><dd>{html.escape(value)}</dd>" for key, value in source.items() if value
@@ -74,7 +76,7 @@ style-src 'unsafe-inline'; img-src data:">
 """
 
 
-def _data(trace: UnitTrace, layer: int, head: int, style: Style, t: Translate) -> dict[str, Any]:
+def _data(trace: UnitTrace, layer: int, chosen: StripChoice, style: Style, t: Translate) -> dict[str, Any]:
     look = replace(style, text_scale=1.0)  # the page has its own size of text
     small = overview_maps(trace.attention, trace.allowed, maximum=style.maximum)
     special, padding = list(trace.is_special), list(trace.units.of_kind("padding"))
@@ -88,13 +90,11 @@ def _data(trace: UnitTrace, layer: int, head: int, style: Style, t: Translate) -
         layers = [wanted if i == layer else {} for i in range(trace.n_layers)]
     return {
         "layer": layer,
-        "head": head,
+        "head": chosen.heads[0],
         "layers": layers,
         "overview": small,
-        "strip_view": strip_view(
-            of_layers[layer], StripChoice([head]), StripLook(look, tile=0, height=260), maps="", t=t
-        ),
-        "overview_view": overview_view(small, selected=(layer, head), style=look, t=t),
+        "strip_view": strip_view(of_layers[layer], chosen, StripLook(look, tile=0, height=260), maps="", t=t),
+        "overview_view": overview_view(small, selected=(layer, chosen.heads[0]), style=look, t=t),
         "quantity": style.quantity or t("attention weight"),
         "text": {
             "head": t("Head {name}"),

@@ -45,8 +45,8 @@ def test_every_map_is_in_the_page(mask):
 
 def test_words_and_the_chosen_head_are_kept():
     of = by_words(load("minilm").trace("Unbelievably good."))
-    data = block(page_html(of, {}, layer=2, head=8), "data")
-    assert (data["layer"], data["head"]) == (2, 8)
+    data = block(page_html(of, {}, layer=2, head=8, pinned=1), "data")
+    assert (data["layer"], data["head"], data["strip_view"]["pinned"]) == (2, 8, 1)
     assert data["strip_view"]["tokens"]["labels"] == list(of.labels)
 
 
