@@ -5,7 +5,15 @@ from pathlib import Path
 
 FILES = Path(__file__).parent / "components"
 SCRIPTS = {  # besides encoding.js, which all of them share
-    "token_strip": ("layer_maps.js", "sentences.js", "pointing.js", "edges.js", "tiles.js", "token_strip.js"),
+    "token_strip": (
+        "layer_maps.js",
+        "sentences.js",
+        "pointing.js",
+        "edges.js",
+        "tiles.js",
+        "linked_map.js",
+        "token_strip.js",
+    ),
     "overview": ("overview.js",),
     "learning": ("learning.js",),
     "mask_grid": ("mask_grid.js",),

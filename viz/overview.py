@@ -79,6 +79,7 @@ def overview_view(
     selected: tuple[int, int] | None,
     metric: Metric | None = None,
     style: Style = PLAIN,
+    has_scale: bool = True,
     t: Translate = untranslated,
 ) -> dict[str, Any]:
     """The message with what is chosen and how heads are coloured.
@@ -88,6 +89,7 @@ def overview_view(
         selected: layer and head to outline, from 0.
         metric: colours each head by a number; None = by its map.
         style: colours of maps, and the size of text.
+        has_scale: False where the same scale of weights stands beside another map of the page.
         t: translates the overview's own words.
     """
     n_layers, n_heads = maps["shape"][:2]
@@ -103,6 +105,7 @@ def overview_view(
         "accent": ACCENT,
         "colours": colours(style.colorscale),
         "curve": curve(style.curve),
+        "has_scale": has_scale,
         "text_scale": style.text_scale,
         "text": _words(t, maps["step"]),
     }

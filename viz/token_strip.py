@@ -78,12 +78,16 @@ class StripChoice:
         pinned: index of the token that is shown while none is pointed at.
         beside: tokens whose heaviest edges are shown together with those of `pinned`, to be compared.
         direction: what the pointed token looks at, or what looks at it.
+        asks_pair: a click on a second token doesn't pin it, but asks for the weight between the two.
+        large: the page's large map, linked with the strip: the key of its figure, and the head that it shows.
     """
 
     heads: Sequence[int] = ()
     pinned: int | None = None
     beside: Sequence[int] = ()
     direction: Direction = "looks_at"
+    asks_pair: bool = False
+    large: tuple[str, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -139,6 +143,8 @@ def strip_view(
         "pinned": chosen.pinned if chosen.pinned in range(len(labels)) else None,
         "beside": [int(index) for index in chosen.beside],
         "direction": chosen.direction,
+        "asks_pair": chosen.asks_pair,
+        "large": chosen.large and {"key": chosen.large[0], "head": chosen.large[1]},
         "palette": list(HEAD_COLOURS),
         "accent": ACCENT,
         "colours": colours(style.colorscale),
@@ -185,5 +191,6 @@ def _words(t: Translate, sentence: bool) -> dict[str, str]:
         "mean_of": t("mean of layer {layer}"),
         "maps": t("Heads of layer {layer}"),
         "show_head": t("Show head {name} too, or hide it"),
+        "also": t("Heads in the sentence"),
         "show_mean": t("Show the mean over the layer's heads"),
     }

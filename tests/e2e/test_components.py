@@ -254,6 +254,30 @@ def test_right_to_left_arrows_move_the_way_they_point(page: Page, address: str):
     expect(second).to_be_focused()
 
 
+def test_tokens_read_their_own_way_in_a_right_to_left_sentence(page: Page, address: str):
+    show(page, address, text="المعلمة شكرت الطالب لأنه عمل بجد.", model="e5-small-4bit")
+    places = """label => [...label.textContent].map((_, i) => {
+        const range = document.createRange();
+        range.setStart(label.firstChild, i);
+        range.setEnd(label.firstChild, i + 1);
+        return range.getBoundingClientRect().x;
+    })"""
+    end = page.locator(".strip .label", has_text="</s>").evaluate(places)
+    assert end == sorted(end)  # </s>, not <s/>
+    word = page.locator(".strip .label").nth(1).evaluate(places)
+    assert word[0] == max(word)  # ▁ stands where the word begins: at its right
+
+
+def test_a_long_sentence_shows_that_more_lines_follow(page: Page, address: str):
+    show(page, address, text=" ".join([SENTENCE] * 12))
+    scroll = page.locator(".strip .scroll")
+    expect(scroll).to_have_class(re.compile("more"))
+    scroll.evaluate("lines => { lines.scrollTop = lines.scrollHeight; }")
+    expect(scroll).not_to_have_class(re.compile("more"))
+    show(page, address)
+    expect(page.locator(".strip .scroll")).not_to_have_class(re.compile("more"))
+
+
 def test_overview_by_mouse_and_by_keyboard(page: Page, address: str):
     show(page, address)
     pointer = page.locator(".overview .pointer")

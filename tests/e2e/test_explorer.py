@@ -100,7 +100,7 @@ def test_by_keyboard_alone(page: Page, server: str):
     page.keyboard.press("Enter")
     expect(status(page)).to_contain_text("head 3-2")
     expect(page).to_have_url(re.compile("layer=3"))
-    page.get_by_role("tab", name="This layer's heads").focus()
+    page.get_by_role("tab", name="More maps").focus()
     page.keyboard.press("ArrowRight")
     expect(page.get_by_text("What head 3-2 does in this sentence")).to_be_visible()
 
@@ -127,6 +127,63 @@ def test_pointing_sends_nothing_to_the_server(page: Page, server: str):
     expect(page.locator(".st-key-head_map .hoverlayer .hovertext")).to_have_count(1)
     page.wait_for_timeout(500)
     assert not frames
+
+
+def outlined(page: Page) -> list[list[int] | None]:
+    """The row and the column outlined in the large map, in cells: [first, the one after the last]."""
+    return page.evaluate(
+        """() => {
+            const [area, row, column] = ['.nsewdrag', '.headwork-mark:nth-last-child(2)', '.headwork-mark:last-child']
+                .map(part => document.querySelector(`.st-key-head_map ${part}`));
+            const n = document.querySelector('.st-key-head_map .js-plotly-plot')._fullData[0].z.length;
+            const outer = area.getBoundingClientRect();
+            return [[row, 'y', 'height'], [column, 'x', 'width']].map(([mark, at, size]) => {
+                const box = mark.getBoundingClientRect(), first = (box[at] - outer[at]) / outer[size] * n;
+                return box[size] ? [first, first + box[size] / outer[size] * n].map(Math.round) : null;
+            });
+        }"""
+    )
+
+
+def test_pointing_lights_up_every_view_and_sends_nothing(page: Page, server: str):
+    frames: list[object] = []
+    page.on("websocket", lambda socket: socket.on("framesent", lambda frame: frames.append(frame)))
+    ready(page, f"{server}/?pinned=none")
+    page.wait_for_timeout(800)
+    frames.clear()
+    assert outlined(page) == [None, None]
+    token(page, "they").hover()  # in the sentence: its row in the large map, and in every thumbnail
+    page.wait_for_timeout(100)
+    assert outlined(page) == [[7, 8], None]
+    painted = "marks => marks.getContext('2d').getImageData(0, 0, marks.width, marks.height).data.some(value => value)"
+    assert page.locator(".overview .marks").evaluate(painted)
+    page.mouse.move(5, 5)
+    page.wait_for_timeout(100)
+    assert outlined(page) == [None, None] and not page.locator(".overview .marks").evaluate(painted)
+    area = page.locator(".st-key-head_map .nsewdrag").bounding_box()  # in the large map: both tokens of the sentence
+    page.mouse.move(area["x"] + area["width"] * 5.5 / 12, area["y"] + area["height"] * 7.5 / 12)
+    strip = page.locator(".st-key-strip-strip .strip")
+    expect(strip.locator(".source .label")).to_have_text("they")
+    expect(strip.locator(".other .label")).to_have_text("students")
+    assert outlined(page) == [[7, 8], [5, 6]]
+    expect(page.locator(".overview .linked")).to_be_visible()  # which head it is, among all of them
+    thumbnail = page.locator(".overview .pointer")
+    box = thumbnail.bounding_box()
+    thumbnail.hover(
+        position={"x": box["width"] * 8.5 / 12, "y": box["height"] * 3.5 / 6}
+    )  # a thumbnail: its large tile
+    expect(page.locator(".st-key-tiles-strip .strip .head.pointed .name")).to_have_text("9")
+    page.wait_for_timeout(300)
+    assert not frames
+
+
+def test_a_pinned_token_stays_outlined_when_another_head_is_drawn(page: Page, server: str):
+    ready(page, server)
+    assert outlined(page) == [[7, 8], None]
+    page.locator(".st-key-head button").nth(8).click()
+    drawn(page)
+    page.wait_for_timeout(300)
+    assert outlined(page) == [[7, 8], None]
 
 
 def test_a_link_restores_heads_reading_and_view(page: Page, server: str):
@@ -192,6 +249,39 @@ def test_everything_a_person_came_for_is_seen_at_1280_by_720(page: Page, server:
     for last in (status(page), page.get_by_test_id("stSidebar").get_by_text("简体中文")):
         box = last.bounding_box()
         assert box["y"] + box["height"] <= 720
+
+
+def test_a_phone_shows_sentence_map_and_pickers_on_its_first_screen(browser, server: str):
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    page = context.new_page()
+    ready(page, server)
+    for place in (".st-key-strip-strip .strip", ".st-key-layer-head", ".st-key-head_map .js-plotly-plot"):
+        box = page.locator(place).bounding_box()
+        assert box["y"] >= 0 and box["y"] + box["height"] <= 844, place
+    more = page.locator(".overview .scroller")  # of twelve heads the last don't fit: a fade says so
+    expect(more).to_have_class(re.compile("more"))
+    more.evaluate("heads => { heads.scrollLeft = heads.scrollWidth; }")
+    expect(more).not_to_have_class(re.compile("more"))
+    context.close()
+
+
+def test_the_large_map_grows_with_the_window(page: Page, server: str):
+    sizes = []
+    for width, height in ((1280, 720), (1920, 1080)):
+        page.set_viewport_size({"width": width, "height": height})
+        ready(page, server)
+        page.wait_for_timeout(300)
+        sizes.append(page.locator(".st-key-head_map .nsewdrag").bounding_box()["height"])
+    assert sizes[1] >= sizes[0] + 300
+
+
+def test_a_head_is_found_by_two_clicks(page: Page, server: str):
+    ready(page, f"{server}/?layer=1&head=1&colour=pair")
+    token(page, "students").click()  # “they” is pinned from the start
+    expect(status(page)).to_contain_text("head 4-2")
+    expect(page.get_by_text("Most weight from “they” to “students” in this sentence: 4-2 0.92")).to_be_visible()
+    expect(page.locator(".overview .legend .what")).to_have_text("“they” → “students”")
+    assert link(page)["pair"] == "8-6" and "pinned" not in link(page)
 
 
 @pytest.mark.parametrize("view", ["heads", "numbers", "compare", "take"])

@@ -163,6 +163,59 @@ def test_the_overview_is_coloured_by_a_number(app, trace, metric):
     np.testing.assert_allclose(np.array(sent["values"]), head_metrics(by_pieces(trace), [metric])[metric], atol=1e-4)
 
 
+def test_heads_are_found_by_the_weight_between_two_tokens(app, trace):
+    app.open(colour="pair", layer="1", head="1")
+    assert component(app, "strip")["asks_pair"] and component(app, "overview")["metric"] is None
+    assert "Pin a token, then click another" in app.words
+    app = type(app)().open(colour="pair", pair="8-6")
+    weights = trace.attention[:, :, 7, 5]  # they → students
+    metric = component(app, "overview")["metric"]
+    np.testing.assert_allclose(np.array(metric["values"]), weights, atol=1e-4)
+    assert metric["label"] == "“they” → “students”"
+    first, second = (
+        f"{at // 12 + 1}-{at % 12 + 1} {weights.flat[at]:.2f}" for at in np.argsort(-weights, axis=None)[:2]
+    )
+    assert f"Most weight from “they” to “students” in this sentence: {first} · {second}" in app.words
+    assert app.link["pair"] == "8-6"
+    assert "pair" not in app.pick("text", "A big dog.").link
+
+
+def test_a_pair_that_the_mask_hides_is_said(app):
+    app.open(colour="pair", pair="6-8", mask="causal")
+    assert "“students” may not look at “they” under this mask." in app.words
+    assert {value for row in component(app, "overview")["metric"]["values"] for value in row} == {None}
+
+
+def test_a_pinned_word_stays_pinned_in_another_sentence_or_is_said_to_be_gone(app):
+    app.open(pinned="6")
+    app.pick("text", "Two students slept.")
+    view = component(app, "strip")
+    assert view["tokens"]["labels"][view["pinned"]] == "students"
+    app.pick("text", "A big dog.")
+    assert component(app, "strip")["pinned"] is None and "“students”, pinned before, is not a token here." in app.words
+
+
+def test_a_head_that_shows_little_in_another_model_comes_with_a_way_to_one_that_does(app):
+    app.open(layer="4", head="2")
+    assert "was chosen in another view" not in app.words
+    app.pick("model", "e5-small-4bit")
+    assert "Head 4-2 was chosen in another view; here it gives most to special tokens." in app.words
+    trace = load("e5-small-4bit").trace(FIRST)
+    confidence = head_metrics(by_pieces(trace), ["confidence"])["confidence"]
+    layer, head = np.unravel_index(np.nanargmax(confidence), confidence.shape)
+    app.test.get_by_key("offer_head").click()
+    app.run()
+    assert (app.value("layer"), app.value("head")) == (layer + 1, head + 1)
+    assert "was chosen in another view" not in app.words
+
+
+def test_the_head_of_an_example_is_no_leftover_of_another_sentence(app):
+    app.open()
+    other = next(example for example in examples()[1:] if example.head("minilm") == (4, 2))
+    app.pick("text", other.text)
+    assert "was chosen in another view" not in app.words
+
+
 @pytest.mark.parametrize("scale", COLORSCALES)
 def test_colours_are_a_choice(app, scale):
     app.open(scale=scale)

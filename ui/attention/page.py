@@ -1,11 +1,12 @@
 """The Attention page's picture: the sentence, one head large, all heads small, and the tabs below."""
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from analysis import READINGS, Reading
 from analysis.words.units import SEPARATOR, START
 from model import AttentionTrace, HeadworkError
-from ui.attention import maps
+from ui.attention import find, maps
 from ui.attention import view as explorer_view
 from ui.attention.compare import compare_tab
 from ui.attention.export import export_tab
@@ -13,8 +14,8 @@ from ui.attention.layer_heads import heads_tab
 from ui.attention.numbers import numbers_tab
 from ui.attention.strip import strip
 from ui.attention.two_nouns import lesson
-from ui.attention.view import BY_MAP, View
-from ui.frame import chinese_words, components, remarks
+from ui.attention.view import BY_MAP, BY_PAIR, View
+from ui.frame import chinese_words, components, examples, remarks
 from ui.frame.faults import fragment
 from ui.frame.languages import _, explain, plain
 from ui.frame.loading import Again
@@ -39,14 +40,33 @@ STYLE = """<style>
 .st-key-layer-head .stButtonGroup { display: flex; flex-flow: row wrap; align-items: center; gap: 0 0.6rem; }
 .st-key-layer-head .stButtonGroup label { margin: 0; min-height: 0; }
 .st-key-layer-head .stButtonGroup button { min-width: 34px; padding-inline: 0.4rem; }
+@media (max-width: 640px) {
+  .st-key-attention-title { flex-wrap: nowrap; gap: 0.4rem; }
+  .st-key-attention-title .stHeading h1 { font-size: 1.1rem; }
+  .st-key-attention-title .stPopover button > :last-child:not(:only-child) { display: none; }
+  .st-key-attention-title .stPopover button { min-height: 34px; padding: 0 0.4rem; }
+  .st-key-attention-title .stPopover button p { position: absolute; clip-path: inset(50%); }
+  .st-key-explore > :has(.st-key-strip-strip) { order: -2; }
+  .st-key-explore > :has(.st-key-layer-head) { order: -1; }
+  .st-key-explore .stColumn:has(> * > .st-key-beside-map) { order: -1; }
+  .st-key-layer-head { gap: 0.4rem; }
+  .st-key-layer-head .stButtonGroup { flex-wrap: nowrap; align-items: flex-start; }
+  .st-key-layer-head .stButtonGroup label { flex: none; min-height: 34px; }
+  .st-key-head_map .stPlotlyChart { height: 340px !important; }
+}
 @media (min-width: 800px) {
   .st-key-beside-map .st-key-layer-head .stButtonGroup { flex-flow: column; align-items: flex-start; }
   .st-key-beside-map .st-key-layer-head .stButtonGroup button { flex: 0 0 34px; }
 }
 </style>"""
+# These heights are for a laptop's window, 720 pixels high; a higher window has a higher map.
+HEIGHTS = "".join(
+    f".st-key-large-map-{height} .stPlotlyChart {{ height: max({height}px, {height - 720}px + 100vh) !important; }}\n"
+    for height in (MAP_HEIGHT, HIGH_MAP_HEIGHT, LARGE_MAP_HEIGHT)
+)
 LARGE_STYLE = "<style>.stMain p, .stMain li, .stMain label, .stMain button { font-size: 1.2rem; }</style>"
 TABS = {
-    "heads": "This layer's heads",
+    "heads": "More maps",
     "numbers": "Numbers",
     "compare": "Compare A | B",
     "take": "Export",
@@ -55,11 +75,11 @@ TABS = {
 
 def title() -> None:
     """The page's question, and behind two buttons how its pictures look and are read."""
-    st.html(STYLE + (LARGE_STYLE if st.session_state.get("large") else ""))
+    st.html(f"<style>{HEIGHTS}</style>" + STYLE + (LARGE_STYLE if st.session_state.get("large") else ""))
     with st.container(horizontal=True, vertical_alignment="center", key="attention-title"):
         st.title(_("What does each head look at?"))
         explorer_view.look()
-        with st.popover(_("How to read this")):
+        with st.popover(_("How to read this"), icon=":material/help:"):
             remarks.how_to_read()
 
 
@@ -67,16 +87,18 @@ def title() -> None:
 def explore(again: Again) -> None:
     """Everything that layer, head and reading change: a choice here reruns nothing else."""
     trace = again()
-    with st.container(gap="xsmall"):
+    with st.container(gap="xsmall", key="explore"):
         strip_place = st.container()
         map_place, side_place = st.columns([6, 5], gap="medium")
         side = side_place.container(gap="xsmall")
         overview_place, reading_place = side.container(gap="xsmall"), side.container(gap="xsmall")
+        height = map_height(explorer_view.text_scale(), trace.n_layers)
         if trace.n_layers > LOW_GRID:  # as high as the small maps, layer and head in a column beside it
-            large_place, beside = map_place.columns([3, 1], gap="small")
+            large, beside = map_place.columns([3, 1], gap="small")
             head_place, status_place = beside.container(key="beside-map"), map_place.container()
         else:
-            large_place, head_place, status_place = map_place.container(), st.container(), st.container()
+            large, head_place, status_place = map_place, st.container(), st.container()
+        large_place = large.container(key=f"large-map-{height}")
         view = explorer_view.read_controls(trace, head_place, reading_place)
     try:
         reading = maps.reading(trace, view)
@@ -84,13 +106,15 @@ def explore(again: Again) -> None:
         st.error(explain(error), icon="✋")
         return
     style = maps.style(reading, view)
+    colour = _colour(overview_place)
     with strip_place:
-        strip(trace, reading, view, style)
+        strip(trace, reading, view, style, again=again if colour == BY_PAIR else None)
     with large_place:
-        _map(reading, view, style, height=map_height(view, trace.n_layers))
+        _map(reading, view, style, height=height)
     with overview_place:
-        _overview(trace, reading, view, style)
-    told = [_where_the_rest_goes(trace, reading, view), *_whose_words(trace, reading, view)]
+        _overview(trace, reading, view, style, colour)
+        find.offer(trace, view)
+    told = [_where_the_rest_goes(trace, reading, view), _lost_pin(trace, reading), *_whose_words(trace, reading, view)]
     reading_place.markdown(f":small[{plain(' '.join(told))}]")
     with status_place:
         remarks.status(trace, view.name)
@@ -104,26 +128,40 @@ def _map(reading: Reading, view: View, style: Style, *, height: int) -> None:
     of = reading.trace
     shown = Maps(of.attention[view.layer, view.head], of.allowed, of.labels)
     figure = head_heatmap(shown, style, title=_("Head {name}").format(name=view.name), height=height, t=_)
-    st.plotly_chart(figure, key="head_map", config=remarks.CHART, alt=_alt(view))
+    st.plotly_chart(figure, key="head_map", config=remarks.CHART, alt=_alt(view), height="stretch")
 
 
-def _overview(trace: AttentionTrace, reading: Reading, view: View, style: Style) -> None:
-    colour = explorer_view.colour_by()
+def _colour(place: DeltaGenerator) -> str:
+    with place:
+        return explorer_view.colour_by()
+
+
+def _overview(trace: AttentionTrace, reading: Reading, view: View, style: Style, colour: str) -> None:
+    of = reading.trace
+    pair = find.pair(of.labels) if colour == BY_PAIR else None
+    metric = None
+    if pair is not None:
+        metric = find.metric(of, pair, style)
+    elif colour not in (BY_MAP, BY_PAIR):
+        metric = maps.metric(trace, view.level, colour)
     components.overview(
-        reading.trace.attention,
-        reading.trace.allowed,
+        of.attention,
+        of.allowed,
         selected=(view.layer, view.head),
         key="overview",
         source=maps.source(trace, view),
-        metric=None if colour == BY_MAP else maps.metric(trace, view.level, colour),
+        metric=metric,
         style=style,
+        has_scale=False,  # the large map has it
         on_pick=explorer_view.go_to,
     )
+    if colour == BY_PAIR:
+        st.markdown(f":small[{plain(find.ranking(of, pair))}]")
 
 
-def map_height(view: View, n_layers: int) -> int:
-    """Of the large map, in pixels."""
-    if view.text_scale > 1:
+def map_height(text_scale: float, n_layers: int) -> int:
+    """Of the large map in a laptop's window, in pixels."""
+    if text_scale > 1:
         return LARGE_MAP_HEIGHT
     return MAP_HEIGHT if n_layers <= LOW_GRID else HIGH_MAP_HEIGHT
 
@@ -157,6 +195,12 @@ def _on_special(trace: AttentionTrace, view: View) -> str:
     return sentence.format(
         name=view.name, start=on["start_mass"], first=first, separator=on["separator_mass"], last=last
     )
+
+
+def _lost_pin(trace: AttentionTrace, reading: Reading) -> str:
+    labels = reading.trace.labels
+    word = explorer_view.lost_pin(labels, explorer_view.pinned(labels, examples.look(trace.text)))
+    return _("“{token}”, pinned before, is not a token here.").format(token=word) if word else ""
 
 
 def _whose_words(trace: AttentionTrace, reading: Reading, view: View) -> list[str]:

@@ -2,10 +2,11 @@
 
 from analysis import Reading
 from model import AttentionTrace
-from ui.attention import maps
+from ui.attention import find, maps
 from ui.attention import view as explorer_view
 from ui.attention.view import View
 from ui.frame import components, examples
+from ui.frame.loading import Again
 from viz.style import Style
 from viz.token_strip import LayerMaps, StripChoice, StripLook
 
@@ -19,10 +20,12 @@ def strip(
     key: str = "strip",
     tile: int = 0,
     height: int = 170,
+    again: Again | None = None,
 ) -> None:
     """The sentence with the edges of the chosen heads; with `tile`, the layer's maps alone, that many pixels wide.
 
-    What is pointed at in the sentence is marked in those maps, and the other way round.
+    What is pointed at in the sentence is marked in those maps, and the other way round. With `again`, a click on a
+    second token ranks all heads by the weight between it and the pinned one.
     """
     of, labels = reading.trace, reading.trace.labels  # what is called when the strip changes is kept by the session
     look, others = examples.look(trace.text), examples.beside(trace.text)
@@ -41,10 +44,13 @@ def strip(
             pinned=pinned,
             beside=explorer_view.tokens_of(labels, others) if pinned is not None and pinned == looked else (),
             direction=explorer_view.direction(),
+            asks_pair=again is not None,
+            large=None if tile else ("head_map", view.head),
         ),
         StripLook(style, tile=tile, height=height, sentence=not tile),
         key=key,
         source=maps.source(trace, view),
+        on_pair=again and (lambda query, at: find.choose(again, view, labels, query, at)),
         on_pinned=lambda index: explorer_view.pin(labels, index),
         on_heads=lambda heads: explorer_view.choose_heads(view, heads),
         on_direction=explorer_view.turn,

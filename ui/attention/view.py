@@ -30,7 +30,8 @@ CURVES: dict[str, str] = {"log": "logarithmic", "sqrt": "square root"}
 LARGE_TEXT = 1.4
 NOTHING = "none"  # in a link: no token is pinned
 BY_MAP = "map"
-BY_MAP_TITLE = "Colour heads by their map"
+BY_PAIR = "pair"
+COLOUR_TITLES = {BY_MAP: "Colour heads by their map", BY_PAIR: "Find a head: one token, then another"}
 SHARES_READINGS = ("without_special", "norm")  # what is left of a row can be rescaled to 1
 
 
@@ -125,20 +126,25 @@ def read_controls(trace: AttentionTrace, head_place: DeltaGenerator, reading_pla
         rescale=rescale,
         curve=curve,
         colorscale=links.choice("scale", COLORSCALES, COLORSCALES[0]),
-        text_scale=LARGE_TEXT if st.session_state.get("large") else 1.0,
+        text_scale=text_scale(),
     )
+
+
+def text_scale() -> float:
+    """1 = normal text, more for the back row."""
+    return LARGE_TEXT if st.session_state.get("large") else 1.0
 
 
 def look() -> None:
     """How pictures look: colours and the size of text, behind one button."""
-    with st.popover(_("Display")):
+    with st.popover(_("Display"), icon=":material/palette:"):
         menu(_("Colours"), "scale", {name: name for name in COLORSCALES}, COLORSCALES[0])
         switch(_("Large text"), "large", help=_("For the back row of a lecture room."))
 
 
 def colour_by() -> str:
-    """`map`, or the metric that colours the heads of the overview."""
-    titles = {BY_MAP: BY_MAP_TITLE} | {name: metric.title for name, metric in METRICS.items()}
+    """`map`, `pair`, or the metric that colours the heads of the overview."""
+    titles = COLOUR_TITLES | {name: metric.title for name, metric in METRICS.items()}
     return menu(_("Colour heads by"), "colour", titles, BY_MAP, bare=True)
 
 
@@ -180,9 +186,28 @@ def pinned(labels: Sequence[str], look: str | None) -> int | None:
         st.session_state["pinned"] = (sentence, links.read("pinned", _index(len(labels)), at_first))
     of, index = st.session_state["pinned"]
     if of != sentence:
-        index = at_first
+        index = at_first if at_first is not None else same_token(of, index, sentence)
     links.write("pinned", _spell_pin(index), _spell_pin(at_first))
     return cast("int | None", index)
+
+
+def lost_pin(labels: Sequence[str], now: int | None) -> str:
+    """The word that was pinned in another text and isn't among these tokens; nothing while one is pinned."""
+    of, index = st.session_state["pinned"]
+    return _bare(of[index]) if now is None and index is not None and of != tuple(labels) else ""
+
+
+def same_token(of: Sequence[str], index: int | None, labels: Sequence[str]) -> int | None:
+    """Where the token of one sentence stands in another, the nearest of several; None where it doesn't."""
+    if index is None:
+        return None
+    found = [i for i, label in enumerate(labels) if _bare(label) == _bare(of[index])]
+    return min(found, key=lambda i: abs(i - index), default=None)
+
+
+def _bare(label: str) -> str:
+    """A token without the signs of its tokenizer, so that models can be compared."""
+    return label.lstrip(SPACE).removeprefix("##").casefold()
 
 
 def token_of(labels: Sequence[str], word: str | None) -> int | None:

@@ -47,6 +47,7 @@ def token_strip(
     key: str,
     source: Source = None,
     on_pinned: Callable[[int | None], None] | None = None,
+    on_pair: Callable[[int, int], None] | None = None,
     on_heads: Callable[[tuple[int, ...]], None] | None = None,
     on_direction: Callable[[Direction], None] | None = None,
 ) -> None:
@@ -63,6 +64,7 @@ def token_strip(
         key: of the component, unique on the page.
         source: names the maps for the cache of messages: model id, text, mask, reading. The layer is added here.
         on_pinned: called with the index of the token pinned, or None when it is freed.
+        on_pair: called with query and key, where the strip asks for a pair.
         on_heads: called with the heads chosen; empty = the layer's mean.
         on_direction: called with the direction chosen.
     """
@@ -77,6 +79,12 @@ def token_strip(
         if on_pinned and (index is None or (isinstance(index, int) and 0 <= index < len(shown.labels))):
             on_pinned(index)
 
+    def pair() -> None:
+        tokens = _browser_choice(key, "pair", of=view["tokens"]["id"])
+        n = len(shown.labels)
+        if on_pair and isinstance(tokens, list) and len(tokens) == 2 and all(index in range(n) for index in tokens):
+            on_pair(*tokens)
+
     def show() -> None:
         heads = _browser_choice(key, "heads", of=shown.layer)
         if on_heads and isinstance(heads, list) and all(head in range(n_heads) for head in heads):
@@ -90,7 +98,8 @@ def token_strip(
     with st.container(gap=None, key=f"{key}-strip"):
         if look.sentence:
             _strip(key=f"{key}-maps", data=maps)
-        _strip(key=key, data=view, on_pinned_change=pin, on_heads_change=show, on_direction_change=turn)
+        calls = {"pinned": pin, "pair": pair, "heads": show, "direction": turn}
+        _strip(key=key, data=view, **{f"on_{name}_change": call for name, call in calls.items()})
 
 
 def overview(
@@ -102,6 +111,7 @@ def overview(
     source: Source = None,
     metric: Metric | None = None,
     style: Style = PLAIN,
+    has_scale: bool = True,
     on_pick: Callable[[int, int], None] | None = None,
 ) -> int:
     """All layers × all heads; a click picks a head.
@@ -114,6 +124,7 @@ def overview(
         source: names the maps for the cache of messages: model id, text, mask, reading.
         metric: colours each head by a number in place of its map.
         style: colours of maps, what the last one stands for, and the size of text.
+        has_scale: False where the same scale of weights stands beside another map of the page.
         on_pick: called with the layer and head picked, from 0, before the page's script runs.
 
     Returns:
@@ -124,7 +135,7 @@ def overview(
         ("overview", source, style.maximum, attention.shape),
         lambda: overview_maps(attention, allowed, maximum=style.maximum),
     )
-    view = overview_view(maps, selected=selected, metric=metric, style=style, t=_)
+    view = overview_view(maps, selected=selected, metric=metric, style=style, has_scale=has_scale, t=_)
 
     def picked() -> None:
         head = parse_head(_browser_choice(key, "head"), n_layers, n_heads)

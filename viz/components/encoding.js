@@ -4,6 +4,8 @@
 const TEXT_CONTRAST = 4.5; // WCAG 2.2 AA
 const SHAPE_CONTRAST = 3;
 
+const MEAN = "mean"; // of the heads of a layer, among their indices
+
 const stores = new Map(); // id of maps -> {maps: Promise, users}
 const waiting = new Map(); // id -> [resolve]
 const held = new WeakMap(); // parentElement -> id it holds
@@ -58,6 +60,22 @@ function element(tag, className, text) {
   if (className) made.className = className;
   if (text !== undefined) made.textContent = text;
   return made;
+}
+
+// What is pointed at, told from component to component: "token" {layer, head, query, key}, "head" {layer, head}; what
+// isn't pointed at is null.
+const pointed = (globalThis.headworkPointed ??= new EventTarget());
+
+function tell(what, detail) {
+  pointed[what] = detail; // for who comes later
+  pointed.dispatchEvent(new CustomEvent(what, { detail }));
+}
+
+// Returns a function that stops listening.
+function listen(what, hear) {
+  const handler = ({ detail }) => hear(detail);
+  pointed.addEventListener(what, handler);
+  return () => pointed.removeEventListener(what, handler);
 }
 
 const shown = (weight) => weight.toFixed(2);

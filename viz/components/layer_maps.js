@@ -1,7 +1,5 @@
 // The maps of one layer: the weight of a cell in a head, or in the mean of all heads.
 
-const MEAN = "mean";
-
 class LayerMaps {
   constructor({ codes, shape, top, maximum }) {
     const [heads, rows, columns] = shape; // query × key

@@ -26,10 +26,16 @@ class Overview {
     parent.append(this.root);
     const part = (name) => this.root.querySelector(`.${name}`);
     [this.stage, this.grid, this.pointer, this.near] = ["stage", "grid", "pointer", "near"].map(part);
-    [this.chosen, this.cursor, this.legend] = ["chosen", "cursor", "legend"].map(part);
+    [this.chosen, this.cursor, this.linked] = ["chosen", "cursor", "linked"].map(part);
+    [this.marks, this.legend] = ["marks", "legend"].map(part);
     [this.scroller, this.sheet, this.layers] = ["scroller", "sheet", "layers"].map(part);
     this.selected = new Choice();
     this.at = null; // [layer, head] under the pointer or the keyboard's cursor
+    this.told = pointed.token ?? null; // what is pointed at in the other components
+    this.deafen = listen("token", (told) => {
+      this.told = told;
+      if (this.data) this.markTold();
+    });
     this.listen();
     this.width = 0;
     this.observer = new ResizeObserver(() => this.data && this.root.clientWidth !== this.width && this.draw());
@@ -38,6 +44,8 @@ class Overview {
 
   close() {
     this.observer.disconnect();
+    this.deafen();
+    tell("head", null);
     this.root.remove();
   }
 
@@ -125,20 +133,18 @@ class Overview {
     for (let layer = 0; layer < n_layers; layer += 1) pen.fillText(layer + 1, left - 8, top + layer * pitch[1] + tile / 2);
     this.corner(pen, fontSize, text);
     pen.imageSmoothingQuality = "high";
-    for (let layer = 0; layer < n_layers; layer += 1) {
-      for (let head = 0; head < n_heads; head += 1) {
-        const [x, y] = this.place(layer, head);
-        pen.clearRect(x, y, tile, tile);
-        if (metric) this.drawValue(pen, layer, head, x, y, fontSize);
-        else {
-          const image = this.image(layer, head);
-          pen.imageSmoothingEnabled = image.width > tile * density;
-          pen.drawImage(image, x, y, tile, tile);
-        }
+    this.eachHead((x, y, layer, head) => {
+      pen.clearRect(x, y, tile, tile);
+      if (metric) this.drawValue(pen, layer, head, x, y, fontSize);
+      else {
+        const image = this.image(layer, head);
+        pen.imageSmoothingEnabled = image.width > tile * density;
+        pen.drawImage(image, x, y, tile, tile);
       }
-    }
+    });
     this.keepLayers(density, width > this.width);
     this.mark();
+    this.markTold();
   }
 
   // The side of a place that a finger can hit, so that the edge cuts a thumbnail in two: one sees that more follow.
@@ -151,12 +157,19 @@ class Overview {
   // The layers' numbers once more, over the left edge, where they stay while the heads scroll.
   keepLayers(density, isWide) {
     this.scroller.classList.toggle("wide", isWide);
+    this.cue();
     if (!isWide) return;
     const { layers, left, grid } = this;
     layers.width = Math.round((left - 2) * density);
     layers.height = grid.height;
     Object.assign(layers.style, { width: `${left - 2}px`, height: grid.style.height, marginRight: `${2 - left}px` });
     layers.getContext("2d").drawImage(grid, 0, 0);
+  }
+
+  // Fades the side on which more heads follow.
+  cue() {
+    const { scrollLeft, clientWidth, scrollWidth } = this.scroller;
+    this.scroller.classList.toggle("more", scrollLeft + clientWidth < scrollWidth - 4);
   }
 
   // Scrolls until a head can be seen.
@@ -206,6 +219,7 @@ class Overview {
     const { metric, text } = this.data;
     const part = (name) => this.legend.querySelector(`.${name}`);
     this.metricTable = undefined;
+    this.legend.classList.toggle("no-scale", !metric && !this.data.has_scale);
     part("what").textContent = metric ? metric.label : text.weight;
     part("low").textContent = metric ? metric.low.toFixed(metric.decimals) : "0";
     part("high").textContent = metric ? metric.high.toFixed(metric.decimals) : String(+this.maps.maximum.toPrecision(3));
@@ -221,6 +235,12 @@ class Overview {
       else image.data.set([...this.metricColour(metric.low + ((metric.high - metric.low) * i) / 255), 255], 4 * i);
     }
     pen.putImageData(image, 0, 0);
+  }
+
+  eachHead(draw) {
+    for (let layer = 0; layer < this.data.n_layers; layer += 1) {
+      for (let head = 0; head < this.data.n_heads; head += 1) draw(...this.place(layer, head), layer, head);
+    }
   }
 
   place(layer, head) {
@@ -263,6 +283,7 @@ class Overview {
       this.pick(under(event));
       if (event.pointerType === "touch") this.goTo(null); // the larger map would hide its neighbours from the finger
     };
+    this.scroller.onscroll = () => this.cue();
     this.pointer.onblur = () => this.goTo(null);
     this.pointer.onfocus = () => this.pointer.matches(":focus-visible") && this.goTo(this.selected.value ?? [0, 0]);
     this.pointer.onkeydown = (event) => this.key(event);
@@ -295,6 +316,7 @@ class Overview {
     this.at = at;
     cancelAnimationFrame(this.frame);
     this.frame = requestAnimationFrame(() => this.data && this.mark());
+    tell("head", at && { layer: at[0], head: at[1] });
   }
 
   pick(at) {
@@ -304,22 +326,42 @@ class Overview {
     this.mark();
   }
 
+  ring(mark, at) {
+    const isThere = at && at[0] < this.data.n_layers && at[1] < this.data.n_heads;
+    mark.style.display = isThere ? "block" : "none";
+    if (!isThere) return;
+    const [x, y] = this.place(...at);
+    Object.assign(mark.style, { left: `${x}px`, top: `${y}px`, width: `${this.tile}px`, height: `${this.tile}px` });
+  }
+
   mark() {
-    const { n_layers, n_heads } = this.data;
-    const ring = (mark, at) => {
-      const isThere = at && at[0] < n_layers && at[1] < n_heads;
-      mark.style.display = isThere ? "block" : "none";
-      if (!isThere) return;
-      const [x, y] = this.place(...at);
-      Object.assign(mark.style, { left: `${x}px`, top: `${y}px`, width: `${this.tile}px`, height: `${this.tile}px` });
-    };
-    ring(this.chosen, this.selected.value);
-    ring(this.cursor, this.at);
+    const { n_heads } = this.data;
+    this.ring(this.chosen, this.selected.value);
+    this.ring(this.cursor, this.at);
     const chosen = this.selected.value && this.selected.value[0] * n_heads + this.selected.value[1];
     [...this.pointer.children].forEach((option, i) => option.setAttribute("aria-selected", String(i === chosen)));
     if (this.at) this.pointer.setAttribute("aria-activedescendant", `head-${this.at[0] * n_heads + this.at[1]}`);
     else this.pointer.removeAttribute("aria-activedescendant");
     this.showNear();
+  }
+
+  // The head, the row and the column pointed at elsewhere, in every thumbnail.
+  markTold() {
+    const { marks, grid, told, tile } = this;
+    Object.assign(marks, { width: grid.width, height: grid.height }); // also wipes it
+    Object.assign(marks.style, { width: grid.style.width, height: grid.style.height });
+    this.ring(this.linked, told && told.head !== null && told.head !== MEAN ? [told.layer, told.head] : null);
+    if (!told || this.data.metric) return;
+    const pen = marks.getContext("2d");
+    const density = window.devicePixelRatio || 1;
+    pen.scale(density, density);
+    pen.fillStyle = this.accent;
+    const [rows, columns] = this.maps.shape.slice(2);
+    const at = (token, cells) => (Math.floor(token / this.maps.step) / cells) * tile;
+    this.eachHead((x, y) => {
+      if (told.query !== null) pen.fillRect(x, y + at(told.query, rows), tile, Math.max(1, tile / rows / 3));
+      if (told.key !== null) pen.fillRect(x + at(told.key, columns), y, Math.max(1, tile / columns / 3), tile);
+    });
   }
 
   // The map larger, beside the thumbnail and never over it.

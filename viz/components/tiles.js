@@ -89,6 +89,11 @@ class Tiles {
     }
   }
 
+  // The head pointed at elsewhere on the page, or null.
+  point(head) {
+    for (const { index, box } of this.tiles) box.classList.toggle("pointed", index === head);
+  }
+
   mark(row, column) {
     const place = (mark, at, n, side, size) => {
       mark.style.display = at === null ? "none" : "block";

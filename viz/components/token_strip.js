@@ -3,6 +3,7 @@
 // alone; strips of the same maps on a page point together.
 
 const LEAST_ARC = 0.02; // smaller weights are told by their numbers alone
+const TALL_SHARE = 0.24; // of the window's height that a long sentence may take
 const LEAST_BESIDE = 0.1; // of a token shown beside another: its heaviest edges to words, dashed as its own outline is
 
 const strips = new Map(); // parentElement -> Strip
@@ -25,14 +26,15 @@ class Strip {
     parent.append(this.root);
     const part = (name) => this.root.querySelector(`.${name}`);
     [this.turn, this.says, this.scroll, this.sheet] = ["turn", "says", "scroll", "sheet"].map(part);
-    [this.line, this.svg, this.live] = ["tokens", "edges", "live"].map(part);
+    [this.line, this.svg, this.also, this.live] = ["tokens", "edges", "also", "live"].map(part);
+    this.scroll.onscroll = () => this.cue();
     this.says.append(element("span"));
-    this.choices = { pinned: new Choice(), heads: new Choice(), direction: new Choice() };
+    this.choices = { pinned: new Choice(), pair: new Choice(), heads: new Choice(), direction: new Choice() };
     this.buttons = [];
     this.pointing = new Pointing(this.line, {
       onChange: (change) => this.others().forEach((other) => other.pointing.point(change)),
       onPoint: () => this.data && this.paint(),
-      onPin: (at) => this.choose("pinned", at === this.pinned ? null : at),
+      onPin: (at) => this.pick(at),
       onFocus: () => this.announce(),
     });
     this.root.onkeydown = (event) => {
@@ -46,6 +48,8 @@ class Strip {
       onOnly: (head) => this.choose("heads", head === MEAN ? [] : [head]),
       onToggle: (head) => this.toggle(head),
     });
+    this.large = new LinkedMap((cell) => this.pointing.point({ cell: cell && { head: this.data.large.head, ...cell } }));
+    this.deafen = listen("head", (at) => this.tiles.point(at && at.layer === this.data?.layer ? at.head : null));
     this.width = 0;
     this.observer = new ResizeObserver(() => this.root.clientWidth !== this.width && this.layout());
     this.observer.observe(this.root);
@@ -53,6 +57,9 @@ class Strip {
 
   close() {
     this.observer.disconnect();
+    this.large.close();
+    this.deafen();
+    if (this.data?.sentence) tell("token", null);
     this.root.remove();
   }
 
@@ -110,6 +117,7 @@ class Strip {
       this.buildTokens();
     }
     this.buildTiles();
+    if (data.large) this.large.show(data.large.key, [this.layer.rows, this.layer.columns]);
     this.layout();
   }
 
@@ -189,9 +197,17 @@ class Strip {
 
   // -- choosing --------------------------------------------------------------------------------------------------
 
+  // A second token, where a pair is asked for; else the token is pinned, or freed.
+  pick(at) {
+    if (!this.data.asks_pair || this.pinned === null || at === this.pinned) {
+      return this.choose("pinned", at === this.pinned ? null : at);
+    }
+    return this.choose("pair", this.direction === "looks_at" ? [this.pinned, at] : [at, this.pinned]);
+  }
+
   choose(name, value) {
     this.choices[name].fromPerson(value);
-    const of = name === "pinned" ? this.data.tokens.id : this.data.layer;
+    const of = ["pinned", "pair"].includes(name) ? this.data.tokens.id : this.data.layer;
     this.send(name, { value, of, at: Date.now() });
     if (name === "heads") this.layout(); // one head and several take different room under the tokens
     else this.paint();
@@ -210,7 +226,8 @@ class Strip {
   layout() {
     if (!this.data) return;
     this.width = this.root.clientWidth;
-    this.scroll.style.maxHeight = `${this.data.height * this.data.text_scale}px`;
+    const height = Math.max(this.data.height, innerHeight * TALL_SHARE) * this.data.text_scale;
+    this.scroll.style.maxHeight = `${height}px`;
     this.root.classList.remove("many-lines");
     this.root.classList.toggle("several", this.heads.length > 1);
     const isOneLine = new Set(this.buttons.map((button) => button.offsetTop)).size <= 1;
@@ -225,9 +242,17 @@ class Strip {
     }));
     this.svg.setAttribute("width", this.sheet.clientWidth);
     this.svg.setAttribute("height", this.sheet.clientHeight);
-    this.tiles.layout(this.width, this.data.tile);
+    this.cue();
+    this.also.textContent = this.data.tile ? "" : this.data.text.also;
+    this.tiles.layout(this.tiles.place.clientWidth || this.width, this.data.tile);
     this.pointing.lie(this.boxes, this.data.tokens.dir, this.pinned ?? 0);
     this.paint();
+  }
+
+  // Shows that more lines follow below.
+  cue() {
+    const { scrollTop, clientHeight, scrollHeight } = this.scroll;
+    this.scroll.classList.toggle("more", scrollTop + clientHeight < scrollHeight - 4);
   }
 
   // What is shown now: the cell pointed at in a map, else the token under the pointer, the focused one, the pinned one.
@@ -254,13 +279,15 @@ class Strip {
     for (const button of this.turn.children) {
       button.setAttribute("aria-pressed", String(button.dataset.direction === this.direction));
     }
+    const [query, key] = cell ? [cell.query, cell.key] : looks ? [source, null] : [null, source];
     if (this.data.sentence) {
       this.paintTokens(now);
       this.paintEdges(now);
+      tell("token", { layer: this.data.layer, head: cell?.head ?? null, query, key });
     }
+    if (this.data.large) this.large.mark(query, key);
     this.tiles.colour((head) => css(this.colour(head)), heads);
-    if (cell) this.tiles.mark(cell.query, cell.key);
-    else this.tiles.mark(looks ? source : null, looks ? null : source);
+    this.tiles.mark(query, key);
     this.tiles.say(source === null ? null : captions(this, now));
     this.says.firstChild.textContent = this.says.title = sentence(this, now);
   }

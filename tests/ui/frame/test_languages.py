@@ -14,7 +14,7 @@ from model.tasks import TASKS
 from ui.attention.compare import KINDS, MASKS
 from ui.attention.layer_heads import SHOWN
 from ui.attention.page import TABS
-from ui.attention.view import BY_MAP_TITLE, CURVES, LEVELS, WHAT_WORDS_ARE
+from ui.attention.view import COLOUR_TITLES, CURVES, LEVELS, WHAT_WORDS_ARE
 from ui.frame.chinese_words import PARTERS
 from ui.frame.controls import BASES
 from ui.frame.languages import NO_WIDTH, catalogue, explain, plain, spoken_names, translate
@@ -80,7 +80,7 @@ def sentences():
     for name, text in {**vars(controls), **vars(learn_words)}.items():
         if name in LEARN:
             yield text, "ui/learn_*.py"
-    for sentence in (WHAT_WORDS_ARE, BY_MAP_TITLE):
+    for sentence in (WHAT_WORDS_ARE, *COLOUR_TITLES.values()):
         yield sentence, "ui/attention/view.py"
 
 
