@@ -251,7 +251,8 @@ def test_packing_is_done_only_where_it_is_clearly_faster(tiny, monkeypatch, slow
         next(clock), next(clock)  # three ticks in place of one
         return forward(self, x)
 
-    monkeypatch.setattr("model.packed.time.perf_counter", lambda: next(clock))
+    for name in ("perf_counter", "thread_time"):  # of several threads, and of one
+        monkeypatch.setattr(f"model.packed.time.{name}", lambda: next(clock))
     monkeypatch.setattr(slow_class, "forward", slow)
     assert pack(tiny.blocks, only_if_faster=True) is done
     assert isinstance(tiny.blocks[0].ffn.W_1, PackedLinear) is done
@@ -275,7 +276,8 @@ def test_packing_is_decided_by_the_block_at_a_short_and_a_long_sentence(
         [next(clock) for _ in range(long_ticks if x.size(1) > 100 else 0)]
         return product(self, x)
 
-    monkeypatch.setattr("model.packed.time.perf_counter", lambda: next(clock))
+    for name in ("perf_counter", "thread_time"):  # of several threads, and of one
+        monkeypatch.setattr(f"model.packed.time.{name}", lambda: next(clock))
     monkeypatch.setattr(torch.nn.functional, "gelu", slow_gelu)
     monkeypatch.setattr(PackedLinear, "forward", slow_when_long)
     assert pack(tiny.blocks, only_if_faster=True) is done

@@ -45,6 +45,7 @@ def status(trace: AttentionTrace, name: str) -> None:
         _("head {name}").format(name=name),
         _("mask {mask}").format(mask=trace.mask),
         f"N = {trace.n_tokens}",
+        *([_("read as a pair")] if trace.tokenized.is_pair else []),
         row_sums(found.max_row_error),
         _("masked cells exactly 0") if found.masked_is_zero else _("masked cells are NOT all 0"),
     ]

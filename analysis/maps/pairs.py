@@ -1,0 +1,36 @@
+"""Two texts read as a pair: which rows and columns belong to A → A, A → B, B → A and B → B.
+
+The separator between the texts belongs to the first, as its segment id says, and the one at the end to the second.
+Shape letters: see model.attention; U units.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.words.units import Units, UnitTrace
+from model import Tokens
+
+Part = Literal["aa", "ab", "ba", "bb"]
+PARTS: dict[Part, str] = {"aa": "A → A", "ab": "A → B", "ba": "B → A", "bb": "B → B"}  # queries' text → keys' text
+
+
+def rows_and_columns(units: Units, tokens: Tokens, part: Part) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Indices of the queries and of the keys of one part, in order. Padding is in none."""
+    text = np.array([None if tokens.is_padding[first] else "ab"[tokens.segments[first]] for first, *_ in units.pieces])
+    query, key = part
+    return np.flatnonzero(text == query), np.flatnonzero(text == key)
+
+
+def share(trace: UnitTrace, tokens: Tokens, part: Part) -> NDArray[np.float64]:
+    """Weight from one text to the other (or to itself), in the mean over the text's queries that see something: (L, h).
+
+    NaN where no query of the text sees anything.
+    """
+    rows, columns = rows_and_columns(trace.units, tokens, part)
+    rows = rows[trace.allowed[rows].any(axis=-1)]
+    weights = trace.attention[:, :, rows][..., columns].sum(axis=-1, dtype=np.float64)  # (L, h, rows)
+    return weights.mean(axis=-1) if rows.size else np.full(weights.shape[:2], np.nan)
