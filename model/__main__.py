@@ -14,25 +14,45 @@ import numpy as np
 import torch
 
 from model import AttentionTrace, HeadworkError, attention_entropy, load
-from model.arrays import write_npz
+from model.arrays import npz_bytes
 from model.catalogue import DEFAULT_MODEL
+from model.command_line import EXIT_MODEL, EXIT_OK, command, fail
+from model.files import check_writable, write_whole
 from model.masks import parse_mask
 from model.settings import threads
 from model.tracing import LARGEST_ROW_ERROR
-
-EXIT_OK, EXIT_INPUT, EXIT_MODEL, EXIT_OUTPUT = 0, 2, 3, 4
 
 _EPILOG = """\
 masks   bidirectional, causal, window:K, prefix:K, padding:M, joined with +, for example causal+padding:16
 models  minilm (built in, English), e5-small-4bit (built in, Chinese and English), bert-base-uncased, bert-base-chinese,
         …, toy:d_model=32,heads=4,layers=2,seed=0 (untrained), a folder written by save_pretrained, or owner/name on the
         hub (with --download)
-exit    0 done; 2 the text, the mask or an option is wrong; 3 the model can't be loaded; 4 the file can't be written
+exit    0 done; 2 the text, the mask or an option is wrong; 3 the model can't be loaded; 4 the file can't be written;
+        130 stopped by Ctrl-C
 """
 
 
+@command
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line. Returns the exit code."""
+    options = _parser().parse_args(arguments)
+    torch.set_num_threads(threads())
+    mask = parse_mask(options.mask)
+    if options.npz is not None:
+        check_writable(options.npz)  # before the work, not after it
+    try:
+        model = load(options.model, download=options.download, progress=_progress if options.download else None)
+    except HeadworkError as error:
+        return fail(error, EXIT_MODEL)
+    text = _read_input() if options.text == "-" else options.text
+    trace = model.trace(text if options.pair is None else (text, options.pair), mask)
+    if options.npz is not None:
+        write_whole(options.npz, npz_bytes(trace))
+    print(json.dumps(as_json(trace), ensure_ascii=False, indent=2) if options.json else summary(trace))
+    return EXIT_OK
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m model",
         description="Every attention map of a sentence: (layers, heads, query, key).",
@@ -48,36 +68,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--json", action="store_true", help="print tokens, mask, shapes and each head's entropy as JSON"
     )
     parser.add_argument("--download", action="store_true", help="fetch the model from the hub if it isn't here yet")
-    options = parser.parse_args(arguments)
-    if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal that can't show 猫 gets an escape
-        sys.stdout.reconfigure(errors="backslashreplace")
-    try:
-        torch.set_num_threads(threads())
-        mask = parse_mask(options.mask)
-    except HeadworkError as error:
-        return _fail(error, EXIT_INPUT)
-    try:
-        model = load(options.model, download=options.download, progress=_progress if options.download else None)
-    except HeadworkError as error:
-        return _fail(error, EXIT_MODEL)
-    try:
-        text = sys.stdin.read() if options.text == "-" else options.text
-        trace = model.trace(text if options.pair is None else (text, options.pair), mask)
-    except HeadworkError as error:
-        return _fail(error, EXIT_INPUT)
-    if options.npz is not None:
-        try:
-            save_npz(trace, options.npz)
-        except OSError as error:
-            return _fail(f"{options.npz} can't be written: {error.strerror or error}.", EXIT_OUTPUT)
-    print(json.dumps(as_json(trace), ensure_ascii=False, indent=2) if options.json else summary(trace))
-    return EXIT_OK
+    return parser
 
 
-def save_npz(trace: AttentionTrace, path: Path) -> None:
-    """Writes the arrays of `model.arrays.trace_arrays` to exactly `path`."""
-    with path.open("wb") as stream:  # a stream, since np.savez adds ".npz" to a bare name
-        write_npz(stream, trace)
+def _read_input() -> str:
+    """Standard input as text; bytes that are no UTF-8 become U+FFFD."""
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(errors="replace")
+    return sys.stdin.read() if sys.stdin is not None else ""
 
 
 def head_entropies(trace: AttentionTrace) -> list[list[float]]:
@@ -147,11 +145,6 @@ def summary(trace: AttentionTrace) -> str:
 
 def _progress(done: int, total: int, name: str) -> None:
     print(f"\r{name}: {done / 1e6:.0f} of {total / 1e6:.0f} MB", end="\n" if done >= total else "", file=sys.stderr)
-
-
-def _fail(message: object, code: int) -> int:
-    print(f"error: {message}", file=sys.stderr)
-    return code
 
 
 if __name__ == "__main__":

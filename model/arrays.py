@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import IO, Any
 
 import numpy as np
@@ -19,6 +20,13 @@ def trace_arrays(trace: AttentionTrace) -> dict[str, NDArray[Any]]:
     """
     arrays = {"attention": trace.attention, "tokens": np.array(trace.tokens), "mask": trace.allowed}
     return arrays if trace.kind == "self" else arrays | {"keys": np.array(trace.keys)}
+
+
+def npz_bytes(trace: AttentionTrace) -> bytes:
+    """The archive as a file has it."""
+    stream = io.BytesIO()
+    write_npz(stream, trace)
+    return stream.getvalue()
 
 
 def write_npz(stream: IO[bytes], trace: AttentionTrace, **more: NDArray[Any]) -> None:

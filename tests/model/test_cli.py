@@ -1,5 +1,6 @@
 """python -m model: what it writes, prints and answers when something is wrong."""
 
+import io
 import json
 import os
 import subprocess
@@ -9,7 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from model.__main__ import EXIT_INPUT, EXIT_MODEL, EXIT_OUTPUT, main
+from model import __main__ as command
+from model import files
+from model.__main__ import main
+from model.command_line import EXIT_CLOSED, EXIT_INPUT, EXIT_MODEL, EXIT_OUTPUT, EXIT_STOPPED
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -63,7 +67,10 @@ def test_entropy_leaves_out_special_tokens_and_padding(capsys):
         (["a", "--model", "no such model"], EXIT_MODEL, "no model"),
         (["a", "--model", "./nowhere"], EXIT_MODEL, "no folder"),
         (["a", "--model", "toy:d_model=10,heads=4"], EXIT_MODEL, "10 can't be split over 4 heads"),
-        (["a", "--npz", "/nowhere/x.npz"], EXIT_OUTPUT, "can't be written"),
+        (["a", "--npz", "/nowhere/x.npz"], EXIT_OUTPUT, "/nowhere/x.npz can't be written"),
+        (["a", "--npz", "/dev"], EXIT_OUTPUT, "/dev can't be written"),
+        (["a", "--pair", " "], EXIT_INPUT, "no text"),
+        (["a", "--pair", "b", "--model", "toy"], EXIT_INPUT, "reads one text"),
     ],
 )
 def test_errors_are_one_sentence_and_an_exit_code(arguments, code, message, capsys):
@@ -107,3 +114,64 @@ def test_help_and_wrong_options_end_with_argparses_codes():
         with pytest.raises(SystemExit) as ended:
             main(arguments)
         assert ended.value.code == code
+
+
+def test_a_pair(capsys):
+    assert main(["Cats purr.", "--pair", "Dogs bark.", "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["tokens"] == ["[CLS]", "cats", "pu", "##rr", ".", "[SEP]", "dogs", "bark", ".", "[SEP]"]
+    assert printed["segments"] == [0] * 6 + [1] * 4
+    assert main(["Cats purr.", "--pair", "Dogs bark."]) == 0
+    assert "read as a pair" in capsys.readouterr().out
+
+
+def test_a_full_disk_leaves_the_old_file_whole_and_is_told_with_its_name(tmp_path, monkeypatch, capsys):
+    def full(_descriptor):
+        raise OSError(28, "No space left on device")
+
+    file = tmp_path / "x.npz"
+    assert main(["One.", "--npz", str(file)]) == 0
+    before = file.read_bytes()
+    monkeypatch.setattr(files.os, "fsync", full)
+    assert main(["Two words.", "--npz", str(file)]) == EXIT_OUTPUT
+    assert f"error: {file} can't be written: No space left" in capsys.readouterr().err
+    assert file.read_bytes() == before and [path.name for path in tmp_path.iterdir()] == ["x.npz"]
+
+
+def test_an_output_that_cant_be_written_is_told_before_the_model_is_loaded(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(command, "load", lambda *_, **__: pytest.fail("it loaded the model first"))
+    for file in ("/dev/full", str(tmp_path), str(tmp_path / "missing" / "x.npz")):
+        assert main(["One.", "--npz", file]) == EXIT_OUTPUT
+        assert f"{file} can't be written" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_ctrl_c_while_the_model_loads_is_one_line(monkeypatch, capsys):
+    def stopped(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "load", stopped)
+    assert main(["One."]) == EXIT_STOPPED == 130
+    assert capsys.readouterr().err == "error: stopped.\n"
+
+
+@pytest.mark.parametrize(("output", "code"), [("/dev/full", EXIT_OUTPUT), ("closed pipe", EXIT_CLOSED)])
+def test_a_full_or_closed_output_is_no_traceback(output, code):
+    if output == "closed pipe":
+        reader, writer = os.pipe()
+        os.close(reader)
+    else:
+        writer = os.open(output, os.O_WRONLY)
+    command_line = [sys.executable, "-m", "model", "a b", "--model", "toy", "--json"]
+    ended = subprocess.run(command_line, stdout=writer, stderr=subprocess.PIPE, text=True, cwd=ROOT, check=False)
+    os.close(writer)
+    assert ended.returncode == code, ended.stderr
+    assert "Traceback" not in ended.stderr and ended.stderr.count("\n") <= 1
+
+
+def test_bytes_that_are_no_text_are_read_as_far_as_they_are(capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"one \xff two"), encoding="utf-8"))
+    assert main(["-", "--model", "toy"]) == 0
+    assert "one \ufffd two" in capsys.readouterr().out
+    monkeypatch.setattr(sys, "stdin", None)  # closed: `<&-`
+    assert main(["-", "--model", "toy"]) == EXIT_INPUT
