@@ -6,6 +6,7 @@ Shape letters: see model.attention; U units.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -34,3 +35,28 @@ def share(trace: UnitTrace, tokens: Tokens, part: Part) -> NDArray[np.float64]:
     rows = rows[trace.allowed[rows].any(axis=-1)]
     weights = trace.attention[:, :, rows][..., columns].sum(axis=-1, dtype=np.float64)  # (L, h, rows)
     return weights.mean(axis=-1) if rows.size else np.full(weights.shape[:2], np.nan)
+
+
+@dataclass(frozen=True, eq=False)
+class Between:
+    """One head's map from the queries of a text to the keys of a text.
+
+    Attributes:
+        weights: (U_q, U_k).
+        allowed: (U_q, U_k).
+        queries: labels of the rows.
+        keys: labels of the columns.
+    """
+
+    weights: NDArray[np.float32]
+    allowed: NDArray[np.bool_]
+    queries: tuple[str, ...]
+    keys: tuple[str, ...]
+
+
+def between(trace: UnitTrace, tokens: Tokens, part: Part, layer: int, head: int) -> Between:
+    """The part of a head's map that lies between two texts; layer and head from 0."""
+    rows, columns = rows_and_columns(trace.units, tokens, part)
+    cells = np.ix_(rows, columns)
+    queries, keys = (tuple(trace.labels[i] for i in places) for places in (rows, columns))
+    return Between(trace.attention[layer, head][cells], trace.allowed[cells], queries, keys)

@@ -323,3 +323,26 @@ def test_a_page_that_runs_without_the_app_starts_over_with_it(app, monkeypatch):
     monkeypatch.undo()  # from here on the page file runs first, as on a server that was just started
     app.run()
     assert (app.value("mask_base"), app.value("layer")) == ("causal", 2) and len(app.figures()) == 2
+
+
+def test_two_texts_are_read_as_a_pair_and_the_map_between_them_can_be_chosen(app):
+    pair = ("Cats purr.", "The dogs barked.")
+    trace = load("minilm").trace(pair)
+    app.open(text=" [SEP] ".join(pair), layer="3", head="9", view="numbers")
+    assert "read as a pair" in app.words
+    np.testing.assert_array_equal(app.head_map(), trace.attention[2, 8])
+
+    def part():
+        (figure,) = [figure for figure in app.figures() if figure["layout"]["title"]["text"].count("→")]
+        return figure
+
+    share = trace.attention[2, 8, :6, 6:].sum(axis=-1).mean()
+    assert f"Head 3-9 gives {share:.0%} of the weight of text A to text B." in app.words
+    assert list(part()["layout"]["yaxis"]["ticktext"])[:2] == ["[CLS]", "cats"]
+    assert list(part()["layout"]["xaxis"]["ticktext"])[:2] == ["the", "dogs"]
+    app.pick("part", "ba")
+    assert app.link["part"] == "ba"
+    share = trace.attention[2, 8, 6:, :6].sum(axis=-1).mean()
+    assert f"Head 3-9 gives {share:.0%} of the weight of text B to text A." in app.words
+    app.pick("text", "Cats purr.")
+    assert "read as a pair" not in app.words and not [f for f in app.figures() if "→" in f["layout"]["title"]["text"]]

@@ -12,6 +12,7 @@ from ui.attention.compare import compare_tab
 from ui.attention.export import export_tab
 from ui.attention.layer_heads import heads_tab
 from ui.attention.numbers import numbers_tab
+from ui.attention.pair import between_texts
 from ui.attention.strip import strip
 from ui.attention.two_nouns import lesson
 from ui.attention.view import BY_MAP, BY_PAIR, View
@@ -121,6 +122,8 @@ def explore(again: Again) -> None:
     kind = READINGS[view.reading]
     st.markdown(f"**{plain(_(kind.title))}.** {plain(_(kind.shows))} {plain(_(kind.leaves_out))}")
     lesson(trace, view)
+    if trace.tokenized.is_pair:
+        between_texts(trace, reading, view, style)
     _tabs(trace, reading, view, style)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from analysis.maps.pairs import PARTS, rows_and_columns, share
+from analysis.maps.pairs import PARTS, between, rows_and_columns, share
 from analysis.words.units import by_pieces, by_words, drop_special
 from model import load
 
@@ -59,3 +59,11 @@ def test_the_four_parts_fill_the_map_of_the_real_tokens_once(trace):
     for part in PARTS:
         times[np.ix_(*rows_and_columns(by_pieces(trace).units, trace.tokenized, part))] += 1
     assert (times[:11, :11] == 1).all() and times.sum() == 121
+
+
+def test_the_map_between_two_texts_is_that_part_of_the_whole(trace):
+    found = between(by_pieces(trace), trace.tokenized, "ba", layer=3, head=1)
+    assert found.queries == ("the", "dogs", "barked", ".", "[SEP]")
+    assert found.keys == ("[CLS]", "cats", "pu", "##rr", ".", "[SEP]")
+    np.testing.assert_array_equal(found.weights, trace.attention[3, 1, 6:11, :6])
+    np.testing.assert_array_equal(found.allowed, trace.allowed[6:11, :6])
