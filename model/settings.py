@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from model.errors import HeadworkError
+from model.errors import HeadworkError, shown
 
 THREADS_VARIABLE = "HEADWORK_THREADS"
 CACHE_VARIABLE = "HEADWORK_CACHE_MB"
@@ -44,7 +44,7 @@ def _whole(variable: str, default: int) -> int:
     raise HeadworkError(
         "{variable} is {value}, but it takes a whole number from 1 to {most}. Leave it out for {default}.",
         variable=variable,
-        value=_shown(value),
+        value=shown(value, 60),
         most=MOST_THREADS,
         default=default,
     )
@@ -66,10 +66,6 @@ def cache_bytes() -> int:
     raise HeadworkError(
         "{variable} is {value}, but it takes a number of megabytes without a unit, for example {example}.",
         variable=CACHE_VARIABLE,
-        value=_shown(value),
+        value=shown(value, 60),
         example=f"{CACHE_MB:.0f}",
     )
-
-
-def _shown(value: str) -> str:
-    return repr(value if len(value) <= 60 else value[:59] + "…")

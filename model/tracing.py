@@ -193,7 +193,7 @@ class AttentionModel:
         record: Record = "steps",
         head_mask: Iterable[Iterable[float]] | NDArray[np.float32] | None = None,
     ) -> tuple[Tokens, torch.Tensor, TransformerOutput]:
-        """Tokenises a text and runs the Transformer once.
+        """The tokens of a text, the mask, and everything that one run of the Transformer made of them.
 
         Args:
             text: any text, or two of them as a pair; what exceeds the token limit is cut (`Tokens.n_cut`).

@@ -18,7 +18,7 @@ class TaskTokenizer(Tokenizer):
         self._ids = {word: number for number, word in enumerate(vocabulary)}
 
     def encode(self, text: str, *, limit: int, pad_to: int | None = None) -> Tokens:
-        """Tokenise `text` into at most `limit` tokens; see `model.tokenizers.tokens.Tokenizer`.
+        """The text as at most `limit` tokens; see `model.tokenizers.tokens.Tokenizer`.
 
         Raises:
             HeadworkError: no text, a word that isn't of the task, or any padding.
@@ -44,6 +44,5 @@ class TaskTokenizer(Tokenizer):
             limit=limit,
             pad_to=pad_to,
             padding=None,
-            label=lambda token: visible(token.text),
             n_cut_characters=n_cut_characters,
         )

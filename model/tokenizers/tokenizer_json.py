@@ -49,7 +49,7 @@ class FastTokenizer(Tokenizer):
     """
 
     def __init__(self, backend: tokenizers.Tokenizer, settings: dict[str, Any] | None = None) -> None:
-        """Take over `backend`; `settings` is the content of tokenizer_config.json."""
+        """Takes over `backend`; `settings` is the content of tokenizer_config.json."""
         settings = settings or {}
         named = {key: _content(settings.get(key)) for key in ("mask_token", "pad_token", "unk_token")}
         padding = backend.padding or {}
@@ -70,7 +70,7 @@ class FastTokenizer(Tokenizer):
         self.backend = backend
 
     def encode(self, text: str, *, limit: int, pad_to: int | None = None) -> Tokens:
-        """Tokenise `text` into at most `limit` tokens; see `model.tokenizers.tokens.Tokenizer`."""
+        """The text as at most `limit` tokens; see `model.tokenizers.tokens.Tokenizer`."""
         text, n_cut_characters = clean_text(text)
         encoded = self.backend.encode(text)
         tokens = self._with_segments(self._tokens(text, encoded))

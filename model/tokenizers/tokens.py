@@ -90,7 +90,7 @@ class Tokenizer(Protocol):
         raise HeadworkError("This model has no separator between two texts: it reads one text. Choose another model.")
 
     def encode(self, text: str, *, limit: int, pad_to: int | None = None) -> Tokens:
-        """Tokenise `text` into at most `limit` tokens, then pad with [PAD] to `pad_to` tokens.
+        """The text as at most `limit` tokens, padded with [PAD] to `pad_to` tokens.
 
         A text with a separator in it, as `pair` writes it, is a pair; of a pair that is too long, the longer text is
         cut first.
@@ -147,12 +147,12 @@ def assemble(
     limit: int,
     pad_to: int | None,
     padding: Token | None,
-    label: Callable[[Token], str],
+    label: Callable[[Token], str] = lambda token: visible(token.text),
     unknown_id: int | None = None,
     has_token_types: bool = False,
     n_cut_characters: int = 0,
 ) -> Tokens:
-    """Cut `tokens` to `limit`, keeping the special tokens at both ends, pad them to `pad_to`, and number the words.
+    """The tokens of a text cut to `limit`, with the special tokens at both ends, padded to `pad_to`, words numbered.
 
     `padding` is the model's [PAD], or None when it has none. `label` is called for the tokens that are kept.
     """

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterator
 
 from model.tokenizers.tokenizer_json import is_han
-from model.tokenizers.tokens import Token, Tokenizer, Tokens, assemble, clean_text, no_text, visible
+from model.tokenizers.tokens import Token, Tokenizer, Tokens, assemble, clean_text, no_text
 
 PAD = Token("[PAD]", 0, (0, 0), None, is_special=True, is_padding=True)
 MASK = "[MASK]"
@@ -31,7 +31,7 @@ class ToyTokenizer(Tokenizer):
     """
 
     def encode(self, text: str, *, limit: int, pad_to: int | None = None) -> Tokens:
-        """Tokenise `text` into at most `limit` tokens; see `model.tokenizers.tokens.Tokenizer`."""
+        """The text as at most `limit` tokens; see `model.tokenizers.tokens.Tokenizer`."""
         text, n_cut_characters = clean_text(text)
         spans = split(text)
         if not spans:
@@ -47,7 +47,6 @@ class ToyTokenizer(Tokenizer):
             limit=limit,
             pad_to=pad_to,
             padding=PAD,
-            label=lambda token: visible(token.text),
             n_cut_characters=n_cut_characters,
         )
 

@@ -64,7 +64,7 @@ class UnigramTokenizer:
         return FastTokenizer(self._backend(self._always)).pair(first, second)
 
     def encode(self, text: str, *, limit: int, pad_to: int | None = None) -> Tokens:
-        """Tokenise `text` into at most `limit` tokens; see `model.tokenizers.tokens.Tokenizer`."""
+        """The text as at most `limit` tokens; see `model.tokenizers.tokens.Tokenizer`."""
         known = self._pieces_in(clean_text(text)[0])
         tokens = FastTokenizer(self._backend(known)).encode(text, limit=limit, pad_to=pad_to)
         ids = list(known.values())
