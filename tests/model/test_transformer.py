@@ -16,6 +16,12 @@ def tiny(request):
     return Transformer(TransformerConfig(**TINY, norm=request.param, final_norm=request.param == "pre")).eval()
 
 
+@pytest.fixture(autouse=True)
+def undecided(monkeypatch):
+    """Whether packing pays is found out anew."""
+    monkeypatch.setattr("model.packed._pays", {})
+
+
 def random_ids(n, seed=0):
     return torch.randint(0, 50, (1, n), generator=torch.Generator().manual_seed(seed))
 
@@ -282,6 +288,14 @@ def test_packing_is_decided_by_the_block_at_a_short_and_a_long_sentence(
     monkeypatch.setattr(PackedLinear, "forward", slow_when_long)
     assert pack(tiny.blocks, only_if_faster=True) is done
     assert isinstance(tiny.blocks[0].ffn.W_1, PackedLinear) is done
+
+
+def test_models_of_one_size_are_all_packed_or_all_plain(tiny, monkeypatch):
+    times = iter([{16: 0.5, 128: 0.5}, {16: 2.0, 128: 2.0}, {16: 2.0, 128: 2.0}])
+    monkeypatch.setattr("model.packed.packed_times", lambda *_: next(times))
+    again, other = (Transformer(TransformerConfig(**TINY | changes)).eval() for changes in ({}, {"d_ff": 41}))
+    assert pack(tiny.blocks, only_if_faster=True) == pack(again.blocks, only_if_faster=True)
+    assert not pack(other.blocks, only_if_faster=True)
 
 
 def zeros(x, layer):
