@@ -1,5 +1,7 @@
 """The Attention page: every control, what it changes, what the link says, and what happens when something is wrong."""
 
+import json
+
 import numpy as np
 import pytest
 import torch
@@ -332,17 +334,18 @@ def test_two_texts_are_read_as_a_pair_and_the_map_between_them_can_be_chosen(app
     assert "read as a pair" in app.words
     np.testing.assert_array_equal(app.head_map(), trace.attention[2, 8])
 
-    def part():
-        (figure,) = [figure for figure in app.figures() if figure["layout"]["title"]["text"].count("→")]
-        return figure
+    def between():
+        """The figures that say A → B and the like."""
+        return [figure for figure in app.figures() if "→" in json.dumps(figure["layout"], ensure_ascii=False)]
 
     share = trace.attention[2, 8, :6, 6:].sum(axis=-1).mean()
     assert f"Head 3-9 gives {share:.0%} of the weight of text A to text B." in app.words
-    assert list(part()["layout"]["yaxis"]["ticktext"])[:2] == ["[CLS]", "cats"]
-    assert list(part()["layout"]["xaxis"]["ticktext"])[:2] == ["the", "dogs"]
+    (figure,) = between()
+    assert figure["layout"]["yaxis"]["ticktext"][:2] == ["[CLS]", "cats"]
+    assert figure["layout"]["xaxis"]["ticktext"][:2] == ["the", "dogs"]
     app.pick("part", "ba")
     assert app.link["part"] == "ba"
     share = trace.attention[2, 8, 6:, :6].sum(axis=-1).mean()
     assert f"Head 3-9 gives {share:.0%} of the weight of text B to text A." in app.words
     app.pick("text", "Cats purr.")
-    assert "read as a pair" not in app.words and not [f for f in app.figures() if "→" in f["layout"]["title"]["text"]]
+    assert "read as a pair" not in app.words and not between()
