@@ -1,6 +1,6 @@
 """How far a single head gets with more steps, an FFN, a second layer or fewer letters, and what spare heads are needed
 for: where the claim of "Watch heads learn" ends. `python -m benchmarks.single_head` prints the figures that the page
-gives under "How far this goes"; `--only spare` and `--only single` print a part of them.
+gives under "Limits of this result"; `--only spare` and `--only single` print a part of them.
 """
 
 from __future__ import annotations

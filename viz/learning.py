@@ -63,12 +63,14 @@ class Network:
         frames: its checkpoints, the first one first; at least one.
         curve: a point for each of them.
         steps: of the whole training.
+        planned: checkpoints of the whole training, so that there is room for those to come; 0 = no more come.
     """
 
     name: str
     frames: Sequence[Frame]
     curve: Sequence[Point]
     steps: int
+    planned: int = 0
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -151,7 +153,13 @@ def learning_view(
         "name": digest(name),
         "live": live,
         "networks": [
-            {"parts": list(ids), "name": network.name, "steps": network.steps, "shape": list(network.shape)}
+            {
+                "parts": list(ids),
+                "name": network.name,
+                "steps": network.steps,
+                "n_frames": max(network.planned, len(network.frames)),
+                "shape": list(network.shape),
+            }
             for network, ids in zip(networks, parts, strict=True)
         ],
         "labels": list(lesson.labels),
@@ -201,8 +209,8 @@ def _words(t: Translate) -> dict[str, str]:
         "each": t("Each relation has a head of its own."),
         "none": t("No head gives any relation half of its weight yet."),
         "none_at_end": t("No head gives any relation half of its weight."),
-        "some": t("Nobody's yet: {relations}."),
-        "some_at_end": t("Nobody's: {relations}."),
+        "some": t("No head yet for {relations}."),
+        "some_at_end": t("No head for {relations}."),
         "several": t("{head} serves several."),
         "play": t("Play"),
         "pause": t("Pause"),
@@ -210,7 +218,7 @@ def _words(t: Translate) -> dict[str, str]:
         "accuracy": t("accuracy"),
         "loss": t("loss"),
         "quantity": t("What the curves show"),
-        "x_axis": t("training steps, drawn wider at the start"),
+        "x_axis": t("training steps (wider at the start)"),
         "weight": t("weight"),
         "hit": t("right key"),
         "table": t("What the table shows"),

@@ -52,7 +52,7 @@ def test_from_a_relation_to_a_head_card_to_a_sentence(page: Page, server: str):
 
     click_cell(page, 3, 2)
     assert link(page)["at"] == "3-2"
-    page.get_by_role("button", name="3-9: 80 %").click()
+    page.locator(".st-key-heads_pick_3-9 button").click()
     settled(page)
     assert link(page).get("at", "3-9") == "3-9"
 
@@ -106,6 +106,12 @@ def test_nothing_scrolls_sideways_on_a_phone(page: Page, server: str, view: str)
     page.wait_for_timeout(500)
     widest = "document.querySelector('[data-testid=stMain]').scrollWidth"
     assert page.evaluate(f"Math.max(document.documentElement.scrollWidth, {widest})") <= 390
+
+
+def test_the_picture_begins_on_a_phones_first_screen(page: Page, server: str):
+    page.set_viewport_size({"width": 390, "height": 844})
+    opened(page, server)
+    assert page.locator(".st-key-heads_grid").bounding_box()["y"] < 480
 
 
 def test_a_file_of_ones_own_is_uploaded_scored_and_chosen(page: Page, server: str, tmp_path):

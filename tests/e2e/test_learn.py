@@ -143,6 +143,10 @@ def test_step_by_step_pause_and_reset(page: Page, school: str):
     settled(page)
     first = step(page)
     assert 0 < first <= 20
+    slider = page.get_by_role("slider", name="Go back through the training")
+    assert slider.evaluate("range => range.value / range.max") < 0.5, "it stands at the end of what is yet to come"
+    one, other = (box.bounding_box() for box in page.locator(".learning .chart .name").all())
+    assert abs(one["y"] - other["y"]) >= min(one["height"], other["height"]) - 2, "names of curves on each other"
     page.get_by_role("button", name="Step ahead").click()
     expect(page.locator(".learning")).not_to_have_attribute("data-step", str(first), timeout=LONG)
     page.get_by_role("button", name="Go on").click()

@@ -148,3 +148,21 @@ def test_both_maps_and_the_difference_are_seen_at_once_on_a_projector(page: Page
     for key in ("first", "second", "difference"):
         box = page.locator(f".st-key-{key}").bounding_box()
         assert box["y"] + box["height"] <= 720
+
+
+def test_what_is_compared_stands_side_by_side_and_on_a_phone_under_one_switch(page: Page, server: str):
+    opened(page, server)
+    columns = page.locator(".st-key-mask_map-beside .stColumn")
+    switch = page.locator(".st-key-mask_map")
+    assert [column.is_visible() for column in columns.all()] == [True, True, True] and not switch.is_visible()
+    assert len({round(column.bounding_box()["y"]) for column in columns.all()}) == 1
+
+    page.set_viewport_size({"width": 390, "height": 844})
+    expect(switch).to_be_visible()
+    assert [column.is_visible() for column in columns.all()] == [True, False, False]
+    switch.get_by_text("change").click()
+    settled(page)
+    expect(columns.nth(2).locator(".heatmaplayer .hm").first).to_be_visible()
+    assert [column.is_visible() for column in columns.all()] == [False, False, True]
+    box = columns.nth(2).locator(".js-plotly-plot").bounding_box()
+    assert box["x"] >= 0 and 300 < box["width"] <= 390

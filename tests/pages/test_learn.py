@@ -286,9 +286,14 @@ def test_the_page_opens_on_the_run_that_came_with_the_app(learn):
     app = learn()
     assert frames_sent(app)[-1] == 800 and len(app.figures()) == 2
     assert "Came with the app, trained on 2026-" in app.words
-    assert "with python -m model.training --task neighbours --record data/learning/neighbours.safetensors" in app.words
+    assert "python -m" not in app.words
     app.pick("learn_heads", "8")
     assert "The run below has other settings than the controls: Four neighbours · heads 1 / 4" in app.words
+
+
+def test_the_command_of_the_run_that_came_with_the_app_stands_apart_where_it_is_exported(learn):
+    codes = [code.value for code in learn(view="take").test.get("code")]
+    assert codes == ["python -m model.training --task neighbours --record data/learning/neighbours.safetensors"]
 
 
 def test_what_the_mask_hides_is_said(learn):

@@ -259,16 +259,16 @@ def test_time_reveals_tokens_and_causal_rows_stay(lab):
 
 
 def padding_table(app):
-    (table,) = [frame.value for frame in app.test.dataframe if "weight on [PAD]" in frame.value]
+    (table,) = [frame.value for frame in app.test.dataframe if "weight on padding" in frame.value]
     return table.set_index("mask")
 
 
 def test_padding_takes_weight_without_its_mask_and_nothing_with_it(lab):
     app = lab("padding")
     table = padding_table(app)
-    assert table["weight on [PAD]"]["none"] != "0%" and float(table["outputs move"]["none"]) > 0.1
+    assert table["weight on padding"]["none"] != "0%" and float(table["outputs move"]["none"]) > 0.1
     for mask in ("padding", "causal + padding"):
-        assert table["weight on [PAD]"][mask] == "0%" and float(table["outputs move"][mask]) < 1e-5
+        assert table["weight on padding"][mask] == "0%" and float(table["outputs move"][mask]) < 1e-5
     without, with_ = (cells(figure(app, name)) for name in ("no padding mask", "padding mask"))
     assert without.shape == with_.shape == (12, 12)
     assert np.isnan(with_[:, 6:]).all() and not np.isnan(without).any()
@@ -276,9 +276,9 @@ def test_padding_takes_weight_without_its_mask_and_nothing_with_it(lab):
 
 def test_on_the_left_causal_does_not_hide_padding(lab):
     app = lab("padding")
-    assert padding_table(app)["weight on [PAD]"]["causal"] == "0%"
+    assert padding_table(app)["weight on padding"]["causal"] == "0%"
     app.pick("pad_side", "left").pick("pad_base", "causal")
-    assert padding_table(app)["weight on [PAD]"]["causal"] != "0%"
+    assert padding_table(app)["weight on padding"]["causal"] != "0%"
     assert figure(app, "causal, no padding mask") and "A causal mask is not a padding mask." in app.words
     assert "On the left, causal alone leaves up to" in app.words
 

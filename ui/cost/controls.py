@@ -133,9 +133,10 @@ def _config(sizes: Fields) -> TransformerConfig:
     about = sizes.layers * (4 * sizes.d_model**2 + 3 * sizes.d_model * sizes.d_ff) + sizes.vocabulary * sizes.d_model
     if about > LARGEST:
         raise HeadworkError(
-            "These sizes make about {count} billion parameters, more than any model this page is meant for. "
+            "These sizes make about {billions} billion parameters, more than any model this page is meant for. "
             "Try fewer layers or a smaller d_model.",
-            count=f"{about / 1e9:,.0f}",
+            billions=f"{about / 1e9:,.0f}",
+            yi=f"{about / 1e8:,.0f}",  # Chinese counts large numbers in hundreds of millions
         )
     return config
 

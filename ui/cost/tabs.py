@@ -59,8 +59,8 @@ def parameters(found: Ledger, config: TransformerConfig) -> None:
         _("formula"),
         _("with numbers"),
         _("by formula"),
-        _("counted in torch"),
-        _("times"),
+        _("counted"),
+        "×",
         _("total"),
     ]
     rows: list[tuple[object, ...]] = [
@@ -76,10 +76,10 @@ def parameters(found: Ledger, config: TransformerConfig) -> None:
         height="content",
         column_config={
             **dict.fromkeys((columns[3], columns[4], columns[6]), number),
-            columns[0]: st.column_config.TextColumn(width=165),
-            columns[1]: st.column_config.TextColumn(width=225),
-            columns[2]: st.column_config.TextColumn(width=185),
-            columns[5]: st.column_config.NumberColumn(width=55),
+            columns[0]: st.column_config.TextColumn(width=195),
+            columns[1]: st.column_config.TextColumn(width=215),
+            columns[2]: st.column_config.TextColumn(width=190),
+            columns[5]: st.column_config.NumberColumn(width=45),
         },
     )
     agree = found.total == found.counted

@@ -24,6 +24,11 @@ _LIST = re.compile(r"^(\d*)([-+.)])(?=[ -]|$)")  # "- ", "+ ", "1. " and "1) " b
 # A character of no width (word joiner) keeps each from being one.
 _ADDRESS = re.compile(r"(?<=https:)(?=//)|(?<=http:)(?=//)|(?<=www)(?=\.)|(?<=@)(?=[-\w])", re.IGNORECASE)
 NO_WIDTH = "\u2060"
+# Labels of models, as `model.catalogue` and the page Watch heads learn make them.
+_TOY = re.compile(r"Toy (?P<sizes>\d+/\d+/\d+), seed (?P<seed>\d+) \(untrained\)")
+_TRAINED = re.compile(
+    r"(?P<task>.+?), (?P<heads>\d+) heads?(, (?P<layers>\d+) layers?)?, seed (?P<seed>\d+)( \((?P<origin>.+)\))?"
+)
 
 
 def _(text: str) -> str:
@@ -37,8 +42,26 @@ def _n(one: str, many: str, n: int) -> str:
 
 
 def translate(text: str, language: str) -> str:
-    """`text` in `language`; as it is where there is no translation."""
-    return catalogue(language).get(text, text)
+    """`text` in `language`, labels of trained and toy models part by part; as it is where there is no translation."""
+    known = catalogue(language)
+    if text in known or not known:
+        return known.get(text, text)
+    if toy := _TOY.fullmatch(text):
+        return known["Toy {sizes}, seed {seed} (untrained)"].format(**toy.groupdict())
+    if trained := _TRAINED.fullmatch(text):
+        return _trained_label(trained.groupdict(), known)
+    return text
+
+
+def _trained_label(found: dict[str, str | None], known: dict[str, str]) -> str:
+    parts = [
+        known.get(str(found["task"]), str(found["task"])),
+        known["{n} heads"].format(n=found["heads"]),
+        known["{n} layers"].format(n=found["layers"]) if found["layers"] else "",
+        known["seed {seed}"].format(seed=found["seed"]),
+    ]
+    origin = known[" ({origin})"].format(origin=known.get(found["origin"], found["origin"])) if found["origin"] else ""
+    return known[", "].join(filter(None, parts)) + origin
 
 
 def spoken_names(names: dict[str, str]) -> dict[str, str]:

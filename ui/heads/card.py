@@ -12,7 +12,7 @@ from ui.frame import remarks
 from ui.frame.languages import _, plain
 from ui.heads import data, gender
 from ui.heads.choices import View
-from ui.heads.words import baseline_label, bounds, corpus_name, head_claim, origin, points, short_name, task_name
+from ui.heads.words import baseline_label, corpus_name, head_claim, origin, points, scored, short_name, task_name
 from viz.scores import Bar, head_bars
 from viz.theme import percent
 
@@ -128,11 +128,12 @@ def _summary(view: View, tables: list[Table], better: list[Table]) -> str:
         )
     sentence = _("{name} beats the baseline on {n} of {total} tasks; most on {task}: {gain} points.")
     best = better[0]
-    gain = points(float(best.gain[view.head]))
-    if best.gain_low is not None and best.gain_high is not None:
-        gain += " " + bounds(float(best.gain_low[view.head]), float(best.gain_high[view.head]))
     return sentence.format(
-        name=view.name, n=len(better), total=len(tables), task=task_name(best.task, best.direction), gain=gain
+        name=view.name,
+        n=len(better),
+        total=len(tables),
+        task=task_name(best.task, best.direction),
+        gain=scored(best, view.head)[1],
     )
 
 
@@ -214,7 +215,7 @@ def _measured_patterns(view: View) -> list[str]:
             separator=percent(metrics["separator_mass"]),
             **dict(zip(("first", "last"), found["special"], strict=True)),
         ),
-        _("Its heaviest weight is on the previous word in {previous} of the rows, on the next in {next}.").format(
+        _("Its largest weight is on the previous word in {previous} of the rows, on the next in {next}.").format(
             previous=percent(metrics["previous_is_top"]), next=percent(metrics["next_is_top"])
         ),
     ]

@@ -5,12 +5,13 @@ Keys of the session begin with "heads_", names in the link don't: other pages ha
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Any, cast
 
 import streamlit as st
 
 from analysis.evidence.records import COREFERENCE, GENDER, Record, Table
 from ui.frame import links
+from ui.frame.choose import choose as frame_choose
 from ui.frame.languages import _
 from ui.heads import data
 from ui.heads.words import CORPORA, VARIANTS, clause, task_name
@@ -40,55 +41,9 @@ class View:
         return f"{self.head[0] + 1}-{self.head[1] + 1}"
 
 
-def kept(name: str, options: Sequence[str], default: str) -> str:
-    """What the link or an earlier run says about `name`: one of the options, else the default."""
-    return links.choice(name, options, default, key=f"heads_{name}")
-
-
-def menu(
-    label: str,
-    name: str,
-    options: dict[str, str],
-    default: str,
-    *,
-    help: str | None = None,
-    bare: bool = False,
-    width: int | Literal["stretch"] = "stretch",
-) -> str:
-    """A choice from a list, shown by its label and kept in the link by its name."""
-    kept(name, list(options), default)
-    chosen = st.selectbox(
-        label,
-        list(options),
-        format_func=lambda option: options.get(option, option),
-        key=f"heads_{name}",
-        help=help,
-        label_visibility="collapsed" if bare else "visible",
-        width=width,
-        persist_state="session",
-    )
-    links.write(name, str(chosen), default)
-    return str(chosen)
-
-
-def segments(
-    label: str, name: str, options: dict[str, str], default: str, *, help: str | None = None, bare: bool = False
-) -> str:
-    """As `menu`, for a few choices side by side."""
-    kept(name, list(options), default)
-    chosen = st.segmented_control(
-        label,
-        list(options),
-        required=True,
-        format_func=lambda option: options.get(option, option),
-        key=f"heads_{name}",
-        help=help,
-        label_visibility="collapsed" if bare else "visible",
-        wrap=True,
-        persist_state="session",
-    )
-    links.write(name, str(chosen or default), default)
-    return str(chosen or default)
+def choose(label: str, name: str, options: dict[str, str], default: str, **more: Any) -> str:
+    """One of the options, as `ui.frame.choose` takes them; `name` is its name in the link."""
+    return frame_choose(label, name, options, default, key=f"heads_{name}", **more)
 
 
 def read_controls(model_id: str, language: str) -> View:
@@ -103,7 +58,7 @@ def read_controls(model_id: str, language: str) -> View:
         task_place, corpus_place, run_place = st.container(width=400), st.container(width=230), st.container(width=245)
     tasks = _all_tasks(model_id, language)
     first = FIRST_TASK[language] if FIRST_TASK[language] in tasks else next(iter(tasks))
-    task = kept("relation", tasks, first)
+    task = links.choice("relation", tasks, first, key="heads_relation")
     with corpus_place:
         corpus = _corpus(model_id, task, language)
     with run_place:
@@ -115,7 +70,7 @@ def read_controls(model_id: str, language: str) -> View:
     with st.container(horizontal=True, vertical_alignment="center", key="heads-second", gap="small"):
         direction = _direction(record, task)
         titles = {name: _("Show {quantity}").format(quantity=_(title)) for name, title in QUANTITIES.items()}
-        quantity = menu(_("Show"), "show", titles, "accuracy", bare=True, width=240)
+        quantity = choose(_("Show"), "show", titles, "accuracy", bare=True, width=240)
         head = head_choice(record, task, direction)
     table = data.table(record, task, direction)
     return View(record, table, task, direction, corpus, variant, cast(Quantity, quantity), head)
@@ -139,7 +94,7 @@ def head_choice(record: Record, task: str, direction: str) -> tuple[int, int]:
     st.session_state["heads_at_task"] = now
     default = best if best in names else names[0]
     titles = {name: _("Head {name}").format(name=name) for name in names}
-    name = menu(_("Head"), "at", titles, default, bare=True, width=140)
+    name = choose(_("Head"), "at", titles, default, bare=True, width=140)
     layer, _dash, head = name.partition("-")
     return int(layer) - 1, int(head) - 1
 
@@ -167,12 +122,12 @@ def _corpus(model_id: str, task: str, language: str) -> str:
         # The corpus shown has no such arcs: go where they are, rather than to nothing.
         st.session_state["heads_corpus"] = names[0]
     labels = {name: _(CORPORA[name]) if name in CORPORA else name for name in names}
-    return menu(_("Corpus"), "corpus", labels, names[0], help=_("The sentences on which the heads were scored."))
+    return choose(_("Corpus"), "corpus", labels, names[0], help=_("The sentences on which the heads were scored."))
 
 
 def _variant(model_id: str, corpus: str) -> str:
     names = [name for name in VARIANTS if data.record(model_id, corpus, name) is not None]
-    return menu(
+    return choose(
         _("Weights and mask"),
         "run",
         {name: _(VARIANTS[name]) for name in names},
@@ -186,7 +141,7 @@ def _variant(model_id: str, corpus: str) -> str:
 
 def _task(tasks: Sequence[str], first: str) -> str:
     direction = str(st.session_state.get("heads_direction") or "dep>head")
-    return menu(_("Relation"), "relation", {name: task_name(name, direction) for name in tasks}, first)
+    return choose(_("Relation"), "relation", {name: task_name(name, direction) for name in tasks}, first)
 
 
 def _direction(record: Record, task: str) -> str:
@@ -194,4 +149,4 @@ def _direction(record: Record, task: str) -> str:
         return ""
     there = [name for name in DIRECTIONS if record.table(task, name) is not None]
     options = {name: clause(task, name) for name in there or ["dep>head"]}
-    return segments(_("Who looks"), "direction", options, next(iter(options)), bare=True)
+    return choose(_("Who looks"), "direction", options, next(iter(options)), wide=True, bare=True)

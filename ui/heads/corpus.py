@@ -12,6 +12,7 @@ from analysis.evidence.records import GENDER, Record, as_lines, as_record
 from analysis.evidence.scoring import score
 from analysis.words.chinese import is_chinese
 from model import HeadworkError
+from ui.frame.choose import translated
 from ui.frame.languages import _, _n, explain, plain
 from ui.frame.loading import load_model
 from ui.heads import data
@@ -44,7 +45,7 @@ def corpus_tab(model_id: str, label: str) -> None:
 
 def _choose(model_id: str, label: str) -> tuple[str, Corpus] | None:
     """What is to be scored now; None while nobody asked."""
-    titles = {name: _(title) for name, title in READY.items()}
+    titles = translated(READY)
     source = st.selectbox(_("Sentences"), list(titles), format_func=titles.__getitem__, key="heads_upload_source")
     name, corpus = "", None
     if source == "upload":
@@ -57,10 +58,10 @@ def _choose(model_id: str, label: str) -> tuple[str, Corpus] | None:
         with st.popover(_("Which fields?")):
             st.markdown(
                 _(
-                    "- **CoNLL-U**: ten columns parted by tabs, an empty line after each sentence.\n"
+                    "- **CoNLL-U**: ten tab-separated columns, an empty line after each sentence.\n"
                     "- **JSON lines**, arcs: `words`, `heads` (from 0, −1 = root), `deprels`.\n"
                     "- **JSON lines**, pronouns: `words`, `pronoun`, `candidates`, `antecedents` (from 0).\n"
-                    "- May be there: `space_after`, `doc`, `upos`. A broken line is reported, the rest is scored.\n"
+                    "- Optional: `space_after`, `doc`, `upos`. A broken line is reported, the rest is scored.\n"
                     "- Text without spaces, such as Chinese, is read as it is written; words that share a piece are "
                     "left out."
                 )
@@ -149,7 +150,7 @@ def _score(model_id: str, name: str, corpus: Corpus) -> None:
     if not (record["dependencies"] or record["coreference"] or "gender" in record):
         st.error(_("There is no arc and no pronoun with a choice in these sentences, so nothing can be scored."))
         return
-    data.keep(model_id, name, record)
+    data.put(model_id, name, record)
     relations = [each["relation"] for each in record["dependencies"]]
     task = st.session_state.get("heads_relation")
     if not relations:

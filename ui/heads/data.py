@@ -77,7 +77,7 @@ def fresh() -> dict[tuple[str, str], Record]:
     return found
 
 
-def keep(model_id: str, name: str, raw: dict[str, Any]) -> None:
+def put(model_id: str, name: str, raw: dict[str, Any]) -> None:
     """Adds a record to this session; the oldest goes when there are too many."""
     records = fresh()
     records.pop((model_id, name), None)

@@ -10,9 +10,10 @@ from analysis.evidence.held_out import head_name
 from analysis.evidence.intervals import FEWEST_ARCS
 from analysis.evidence.records import CONTROLS, GENDER, Record, Table, best_heads, parse_head
 from ui.frame import remarks
+from ui.frame.choose import translated
 from ui.frame.languages import _, plain
 from ui.heads import data, gender
-from ui.heads.choices import View, choose_head, segments
+from ui.heads.choices import View, choose, choose_head
 from ui.heads.main import unit
 from ui.heads.words import VARIANTS, baseline_label, bounds, chosen_heads, head_claim, origin, points, short_name
 from viz.scores import score_grid
@@ -21,16 +22,16 @@ from viz.theme import percent
 MOST_ROWS = 24
 MOST_HEADS = 8  # columns that fit on a phone
 WAYS = {"heads": "Relations × heads", "controls": "Beside controls", "causal": "Under a causal mask"}
-HEADINGS = {"trained": "trained", "untrained": "untrained", "mask": "[MASK] for words"}
+HEADINGS = {"trained": "trained", "untrained": "untrained", "mask": "mask token for words"}
 CLEAR = 0.05  # a gain whose whole interval lies above it
 
 
 def labour_tab(view: View) -> None:
     """One of three tables about all relations."""
-    titles = {name: _(title) for name, title in WAYS.items()}
+    titles = translated(WAYS)
     if view.task == GENDER:
         titles["heads"] = _("Nouns × heads")
-    way = segments(_("What to compare"), "labour", titles, "heads", bare=True)
+    way = choose(_("What to compare"), "labour", titles, "heads", wide=True, bare=True)
     if way == "heads":
         _relations(view)
     elif way == "controls":

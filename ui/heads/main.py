@@ -1,10 +1,12 @@
 """The main picture: every head's score for one task, and beside it the ranked heads in sentences."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
 
 from analysis.evidence.coreference import BASELINES
+from analysis.evidence.held_out import head_name
 from analysis.evidence.records import CONTROLS, GENDER, Record, Table, shipped
 from ui.frame import remarks
 from ui.frame.languages import _, plain
@@ -13,19 +15,20 @@ from ui.heads.choices import View, choose_head
 from ui.heads.words import (
     CUES,
     baseline_label,
-    bounds,
     chosen_heads,
+    column_names,
     corpus_name,
     head_claim,
     held_out_claim,
     origin,
-    points,
+    scored,
     task_name,
 )
 from viz.scores import score_grid
 from viz.theme import percent
 
 LISTED = 5
+WIDTHS = (64, 132, 132)  # pixels of the table's columns: together they fit on a phone
 STYLE = """<style>
 @media (min-width: 800px) {
   .stAppHeader { height: 2.25rem; min-height: 2.25rem; }
@@ -33,9 +36,14 @@ STYLE = """<style>
 }
 .st-key-heads-title .stHeading h1 { padding: 0; }
 .st-key-heads-direction .stSelectbox { max-width: 7rem; }
-.st-key-heads-list .stButton button { justify-content: flex-start; text-align: left; min-height: 2rem; }
-.st-key-heads-list .stButton button p { white-space: normal; text-align: left; }
+.st-key-heads-list .stButton button, .st-key-heads-list .stButton button * { justify-content: flex-start; }
+.st-key-heads-list [class*="st-key-heads-row"] { flex-wrap: nowrap; font-variant-numeric: tabular-nums; }
 .st-key-heads-strip { overflow-x: auto; }
+@media (max-width: 640px) {  /* the picture on a phone's first screen: controls in pairs, named by what they hold */
+  :is(.st-key-heads-controls, .st-key-heads-second) > * { flex: 1 1 45%; min-width: 0; width: auto; }
+  :is(.st-key-heads-controls, .st-key-heads-second) > :first-child { flex-basis: 100%; }
+  .st-key-heads-controls [data-testid="stWidgetLabel"] { display: none; }
+}
 </style>"""
 
 
@@ -54,8 +62,8 @@ def title(n_heads: int) -> None:
         with st.popover(_("How to read this")):
             st.markdown(
                 _(
-                    "- From each word a head's heaviest arrow to another word is taken. The **accuracy** is how often "
-                    "it goes to the right one.\n"
+                    "- A head's **arrow** goes from each word to the other word with the largest weight. The "
+                    "**accuracy** is how often it goes to the right one.\n"
                     "- The **baseline** needs no attention: always look the same number of words ahead or back, or "
                     "take the nearest, the first, … mention.\n"
                     "- **Grey** cells are no better than the baseline: their gain's 95 % interval reaches 0. "
@@ -127,19 +135,7 @@ def _claims(view: View) -> None:
     st.caption(plain(_how_chosen(table)))
     if table.task == GENDER and view.variant not in CONTROLS:
         st.markdown(f":primary[**▲**] {plain(gender.is_no_understanding(view.record, view.head))}")
-    for head in table.ranked()[:LISTED]:
-        name = f"{head[0] + 1}-{head[1] + 1}"
-        mark = "◆ " if head == view.head else ""
-        st.button(
-            mark + plain(head_claim(table, head)),
-            key=f"heads_pick_{name}",
-            on_click=choose_head,
-            args=(head,),
-            type="tertiary",
-            help=None if table.beats[head] else _("No better than the baseline: the gain's interval reaches 0."),
-        )
-    if view.head not in table.ranked()[:LISTED]:
-        st.markdown(f"◆ {plain(head_claim(table, view.head))}")
+    _ranking(view)
     if table.task == GENDER:
         gender.about(view)
     elif table.direction == "":
@@ -147,6 +143,37 @@ def _claims(view: View) -> None:
     for said in (_where_it_fails(view.record, table), _left_out(view.record) if table.direction else ""):
         if said:
             st.markdown(f":small[{plain(said)}]")
+
+
+def _ranking(view: View) -> None:
+    """The best heads, and the chosen one if it isn't among them, as a table; a press on a name chooses that head."""
+    table = view.table
+    best = table.ranked()[:LISTED]
+    _row("heads-row", [_("head"), *column_names(table)])
+    for head in best if view.head in best else [*best, view.head]:
+        name = head_name(head)
+        with st.container(horizontal=True, vertical_alignment="center", key=f"heads-row-{name}", gap="small"):
+            st.button(
+                ("◆ " if head == view.head else "") + name,
+                key=f"heads_pick_{name}",
+                on_click=choose_head,
+                args=(head,),
+                type="tertiary",
+                width=WIDTHS[0],
+                help=None if table.beats[head] else _("No better than the baseline: the gain's interval reaches 0."),
+            )
+            _cells(scored(table, head))
+
+
+def _row(key: str, cells: Sequence[str]) -> None:
+    with st.container(horizontal=True, key=key, gap="small"):
+        for cell, width in zip(cells, WIDTHS, strict=True):
+            st.markdown(f":small[{plain(cell)}]", width=width)
+
+
+def _cells(cells: Sequence[str]) -> None:
+    for cell, width in zip(cells, WIDTHS[1:], strict=True):
+        st.markdown(plain(cell), width=width)
 
 
 def _how_chosen(table: Table) -> str:
@@ -185,7 +212,7 @@ def _by_cue(view: View, cues: list[dict[str, Any]]) -> str:
         _("{cue} {share} of {n}").format(cue=_(CUES.get(each["cue"], each["cue"])), share=percent(share), n=each["n"])
         for share, each in found
     )
-    return _("{head} by what decides: {list}.").format(head=view.name, list=listed)
+    return _("{head} by cue: {list}.").format(head=view.name, list=listed)
 
 
 def _other_corpora(view: View) -> str:
@@ -242,9 +269,9 @@ def _control_says(view: View) -> str:
     if view.variant == "untrained":
         said = _("Control: the same model with random weights. Its best head reaches {best}.").format(best=best)
     else:
-        said = _("Control: [MASK] for every word, so only positions are left. Its best head reaches {best}.").format(
-            best=best
-        )
+        said = _(
+            "Control: the mask token for every word, so only positions are left. Its best head reaches {best}."
+        ).format(best=best)
     if other is not None:
         trained_best = percent(float(other.accuracy.max()))
         said += " " + _("Trained, with words, the best reaches {best}.").format(best=trained_best)
@@ -252,10 +279,7 @@ def _control_says(view: View) -> str:
 
 
 def _hover(table: Table, head: tuple[int, int]) -> str:
-    gain = points(float(table.gain[head]))
-    if table.gain_low is not None and table.gain_high is not None:
-        gain += " " + bounds(float(table.gain_low[head]), float(table.gain_high[head]))
-    return f"{head_claim(table, head)}<br>" + _("gain {gain} points").format(gain=gain)
+    return f"{head_claim(table, head)}<br>" + _("gain {gain} points").format(gain=scored(table, head)[1])
 
 
 def _clicked() -> None:

@@ -10,10 +10,11 @@ from analysis.words.chinese import is_chinese, is_pronoun
 from analysis.words.spans import Span
 from model import Mask
 from ui.frame import chinese_words, examples, loading
+from ui.frame.choose import translated
 from ui.frame.languages import _, explain, plain
 from ui.frame.unread import unread
 from ui.heads import data, used
-from ui.heads.choices import View, segments
+from ui.heads.choices import View, choose
 from ui.heads.drawing import Shown, draw, link_name
 from ui.heads.words import RELATIONS, baseline_label, head_claim, origin, task_name
 
@@ -29,7 +30,7 @@ def own_sentence(view: View, model_id: str, text: str, mask: Mask) -> None:
     unread(trace)
     chinese_words.pronouns_without_token(trace)
     chinese_words.get_ready(trace.text)
-    way = segments(_("How to link"), "link", {name: _(title) for name, title in WAYS.items()}, "hand", bare=True)
+    way = choose(_("How to link"), "link", translated(WAYS), "hand", wide=True, bare=True)
     if way == "parser":
         found = _parsed(view, trace.text, model_id, mask)
     else:

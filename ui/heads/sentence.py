@@ -8,9 +8,10 @@ from analysis.evidence.one_sentence import Link, WordMaps, hits_and_misses, link
 from analysis.evidence.records import GENDER
 from model import Mask
 from ui.frame import chinese_words, loading
+from ui.frame.choose import translated
 from ui.frame.languages import _, _n, plain
 from ui.heads import data, own, used
-from ui.heads.choices import View, kept, segments
+from ui.heads.choices import View, choose
 from ui.heads.drawing import Shown, draw
 from ui.masks import choice
 
@@ -20,8 +21,13 @@ MOST_LISTED = 64  # of the balanced set: one sentence for each of 16 pairs of no
 
 def sentence_tab(view: View, model_id: str, text: str, mask: Mask) -> None:
     """A sentence of the corpus, or one's own."""
-    source = segments(
-        _("Which sentence"), "source", {name: _(title) for name, title in SOURCES.items()}, "corpus", bare=True
+    source = choose(
+        _("Which sentence"),
+        "source",
+        translated(SOURCES),
+        "corpus",
+        wide=True,
+        bare=True,
     )
     if source == "own":
         own.own_sentence(view, model_id, text, mask)
@@ -38,10 +44,7 @@ def _from_corpus(view: View, model_id: str) -> None:
         return
     examples = examples[:MOST_LISTED]
     names = {each.id: each.text for each in examples}
-    kept("sentence", list(names), next(iter(names)))
-    chosen = st.selectbox(
-        _("Sentence"), list(names), format_func=names.__getitem__, key="heads_sentence", persist_state="session"
-    )
+    chosen = choose(_("Sentence"), "sentence", names, next(iter(names)))
     example = next(each for each in examples if each.id == chosen)
     mask = Mask.causal() if view.variant == "causal" else Mask.bidirectional()
     is_arcs = isinstance(example, Sentence)

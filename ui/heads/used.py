@@ -8,9 +8,10 @@ import streamlit as st
 from analysis.evidence.one_sentence import Link, WordMaps
 from model import Mask
 from ui.frame import remarks
+from ui.frame.choose import translated
 from ui.frame.languages import _, plain
 from ui.heads import data
-from ui.heads.choices import View, segments
+from ui.heads.choices import View, choose
 from viz.scores import used_against_looked
 
 OF = {"word": "the word", "sentence": "the whole sentence"}
@@ -37,7 +38,7 @@ def used(view: View, text: str, model_id: str, mask: Mask, maps: WordMaps, links
     with left:
         word = int(st.selectbox(_("Word"), numbers, format_func=names.__getitem__, key=key))
     with right:
-        of = segments(_("What moves"), "moves", {name: _(title) for name, title in OF.items()}, "word")
+        of = choose(_("What moves"), "moves", translated(OF), "word", wide=True)
     if not maps.pieces[word]:
         st.info(_("No piece of the vocabulary stands for this word alone. Choose another."))
         return

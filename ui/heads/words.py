@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+from analysis.evidence.held_out import head_name
 from analysis.evidence.records import GENDER, Record, Table
 from ui.frame.languages import _
 from viz.theme import percent
@@ -95,7 +96,7 @@ VARIANTS = {
     "fair": "trained, only earlier words asked",
     "causal": "trained, causal mask",
     "untrained": "control: untrained weights",
-    "mask": "control: [MASK] for every word",
+    "mask": "control: mask token for every word",
 }
 
 
@@ -150,15 +151,28 @@ def points(gain: float) -> str:
     return f"{round(100 * gain):+d}".replace("-", "−")
 
 
-def head_claim(table: Table, head: tuple[int, int]) -> str:
-    """One head in one sentence: "3-1: 75 % [71, 78] of 596 objects; looking two words back gets 38 %"."""
-    accuracy = percent(float(table.accuracy[head]))
+def column_names(table: Table) -> tuple[str, str]:
+    """What stands above a table of heads: of how many things, and above which baseline."""
+    right = _("of {n} {things}").format(n=table.n, things=things(table))
+    return right, _("points above {baseline}").format(baseline=percent(table.baseline))
+
+
+def scored(table: Table, head: tuple[int, int]) -> tuple[str, str]:
+    """One head under `column_names`: "75 % [71, 79]" and "+37 [32, 42]", the gain in percentage points."""
+    accuracy, gain = percent(float(table.accuracy[head])), points(float(table.gain[head]))
     if table.low is not None and table.high is not None:
         accuracy += " " + bounds(float(table.low[head]), float(table.high[head]))
+    if table.gain_low is not None and table.gain_high is not None:
+        gain += " " + bounds(float(table.gain_low[head]), float(table.gain_high[head]))
+    return accuracy, gain
+
+
+def head_claim(table: Table, head: tuple[int, int]) -> str:
+    """One head in one sentence: "3-1: 75 % [71, 78] of 596 objects; looking two words back gets 38 %"."""
     sentence = _("{head}: {accuracy} of {n} {things}; {name} gets {baseline}")
     return sentence.format(
-        head=f"{head[0] + 1}-{head[1] + 1}",
-        accuracy=accuracy,
+        head=head_name(head),
+        accuracy=scored(table, head)[0],
         n=table.n,
         things=things(table),
         name=baseline_label(table.baseline_name),

@@ -8,12 +8,12 @@ import streamlit as st
 
 from analysis.blocks import reshape
 from analysis.blocks.source import excerpt
-from analysis.blocks.steps import Matrix, Record, Stage, StageKey, attention_stages, cell_path
+from analysis.blocks.steps import Matrix, Record, Stage, attention_stages, cell_path
 from analysis.blocks.worked_examples import example_code
+from ui.frame.choose import translated
 from ui.frame.languages import _, plain
 from ui.frame.remarks import CHART
-from ui.inside import controls
-from ui.inside import words as inside_words
+from ui.inside import controls, words
 from ui.inside.controls import choose, token
 from viz.block import bars
 from viz.steps import reshape_figure, tiles_figure
@@ -26,34 +26,33 @@ MOST_SPELLED = 4  # products written out in a formula
 def steps(record: Record) -> None:
     """One step at a time: formula, shapes, matrix, and the code that ran."""
     stages = {stage.key: stage for stage in attention_stages(record)}
-    key: StageKey = choose(
-        _("Step"), "step", list(stages), "input", names=inside_words.STAGE_NAMES, wide=True, bare=True
-    )
+    names = translated({key: words.STAGE_NAMES[key] for key in stages})
+    key = choose(_("Step"), "step", names, "input", wide=True, bare=True)
     stage = stages[key]
-    words, picture = st.columns([5, 7], gap="medium")
-    with words:
-        title, explanation = inside_words.STAGES[key]
+    left, right = st.columns([5, 7], gap="medium")
+    with left:
+        title, explanation = words.STAGES[key]
         st.subheader(_(title), anchor=False)
         st.latex(stage.formula)
         st.code(stage.shapes.replace(" → ", "\n→ "), language=None, wrap_lines=True)
         st.markdown(plain(_(explanation)))
         if key == "mask" and bool(record.allowed.all()):
-            st.markdown(plain(_(inside_words.NO_MASK)))
-    with picture:
+            st.markdown(plain(_(words.NO_MASK)))
+    with right:
         view, matrices = "values", stage.matrices
         if key in ("split", "concat"):
-            names = inside_words.RESHAPE_VIEWS
+            views = translated(words.RESHAPE_VIEWS)
             with st.container(horizontal=True):
-                view = choose(_("Show"), "reshape", list(names), "values", names=names, wide=True, bare=True)
+                view = choose(_("Show"), "reshape", views, "values", wide=True, bare=True)
                 if key == "split" and view == "values":
-                    letter = choose("Q, K, V", "letter", ["Q", "K", "V"], "Q", wide=True, bare=True)
+                    letter = choose("Q, K, V", "letter", {"Q": "Q", "K": "K", "V": "V"}, "Q", wide=True, bare=True)
                     matrices = tuple(matrix for matrix in matrices if matrix.symbol == letter)
         if view == "values":
             _values(record, stage, matrices)
         else:
             merged, way = key == "concat", _WAYS[view]
             found = _places(record, merged, way)
-    with words:
+    with left:
         if view == "values":
             _code(stage)
         else:

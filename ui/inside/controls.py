@@ -1,7 +1,7 @@
 """The controls of "Inside a block": what runs, in which sizes, which layer, head, token and cell is looked at."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -11,6 +11,8 @@ from analysis.blocks.worked_examples import EXAMPLES, Sizes, check_sizes
 from model import HeadworkError, Mask
 from model.blocks import Activation, NormPlace
 from ui.frame import controls, links, loading, remarks
+from ui.frame.choose import T, translated
+from ui.frame.choose import choose as frame_choose
 from ui.frame.languages import _, explain, plain
 from ui.inside import runs
 
@@ -29,8 +31,6 @@ NORMS: dict[NormPlace, str] = {"post": "post-LN", "pre": "pre-LN"}
 ACTIVATIONS: dict[Activation, str] = {"relu": "ReLU", "gelu": "GELU", "swiglu": "SwiGLU"}
 GOOD = "inside_possible"  # session state: the last sizes that were possible
 
-T = TypeVar("T", bound=int | str)
-
 
 def record() -> Record:
     """Everything above the tabs, and the forward that it asks for.
@@ -40,7 +40,7 @@ def record() -> Record:
     """
     row = st.container(horizontal=True, vertical_alignment="bottom", key="inside-controls")
     with row:
-        source = choose(_("What runs"), "source", list(SOURCES), "example", names=SOURCES, wide=True)
+        source = choose(_("What runs"), "source", translated(SOURCES), "example", wide=True)
         if source == "example":
             return _example()
         if source == "model":
@@ -64,7 +64,7 @@ def example_sizes() -> Sizes:
 
 
 def _example() -> Record:
-    choose(_("Example"), "example", list(EXAMPLE_NAMES), "cat", names=EXAMPLE_NAMES, on_change=_open_reshape, width=280)
+    choose(_("Example"), "example", translated(EXAMPLE_NAMES), "cat", on_change=_open_reshape, width=280)
     sizes = example_sizes()
     layer, head = _layer_head(sizes.layers, sizes.heads)
     try:
@@ -97,10 +97,8 @@ def _sentence(row: DeltaGenerator) -> Record:
             d_ff=_number("d_ff", "d_ff", OWN.d_ff),
             layers=_number(_("layers"), "layers", OWN.layers),
             seed=_number(_("seed"), "seed", OWN.seed),
-            norm=choose(_("LayerNorm"), "norm", list(NORMS), OWN.norm, names=NORMS, width=105),
-            activation=choose(
-                _("Activation"), "activation", list(ACTIVATIONS), OWN.activation, names=ACTIVATIONS, width=110
-            ),
+            norm=choose(_("LayerNorm"), "norm", NORMS, OWN.norm, width=105),
+            activation=choose(_("Activation"), "activation", ACTIVATIONS, OWN.activation, width=110),
             bias=row.toggle(_("bias"), True, key="inside_bias", bind="query-params", persist_state="session"),
         )
         possible: tuple[int, Sizes] = st.session_state.get(GOOD, (64, OWN))
@@ -126,69 +124,20 @@ def _sentence(row: DeltaGenerator) -> Record:
 
 
 def _layer_head(n_layers: int, n_heads: int) -> tuple[int, int]:
-    layer = choose(_("Layer"), "block_layer", list(range(1, n_layers + 1)), 1, width=80)
-    head = choose(_("Head"), "block_head", list(range(1, n_heads + 1)), 1, width=80)
+    layer = choose(_("Layer"), "block_layer", {i: str(i) for i in range(1, n_layers + 1)}, 1, width=80)
+    head = choose(_("Head"), "block_head", {i: str(i) for i in range(1, n_heads + 1)}, 1, width=80)
     return layer - 1, head - 1
 
 
-def token(record: Record, label: str, key: str, first: int = 0) -> int:
+def token(record: Record, label: str, name: str, first: int = 0) -> int:
     """One of the record's tokens, as an index from 0."""
     names = {i + 1: f"{i + 1}  {text}" for i, text in enumerate(record.labels)}
-    return choose(label, key, list(names), min(first + 1, len(names)), names=names, translated=False, width=150) - 1
+    return choose(label, name, names, min(first + 1, len(names)), width=150) - 1
 
 
-def choose(
-    label: str,
-    key: str,
-    options: Sequence[T],
-    default: T,
-    *,
-    names: Mapping[Any, str] | None = None,
-    translated: bool = True,
-    wide: bool = False,
-    bare: bool = False,
-    width: int | None = None,
-    on_change: Callable[[], None] | None = None,
-) -> T:
-    """One of a few, kept in the link under `key`; what the options no longer hold becomes the nearest, or the default.
-
-    Args:
-        label: of the widget.
-        key: in the link, and after "inside_" in the session.
-        options: keys, not words: links stay the same in every language.
-        default: what the link leaves out.
-        names: what is shown for an option.
-        translated: whether `names` are sentences of the app; False for tokens.
-        wide: options beside each other rather than in a menu.
-        bare: the label is read out, not shown.
-        width: in pixels.
-        on_change: as for widgets.
-    """
-    state = f"inside_{key}"
-    now = st.session_state.get(state)
-    if now is None:
-        now = links.read(key, lambda text: _parsed(text, options, default), default)
-    if now not in options:
-        now = min(max(now, options[0]), options[-1]) if isinstance(now, int) else default
-    st.session_state[state] = now
-
-    def shown(option: Any) -> str:
-        name = (names or {}).get(option, str(option))
-        return _(name) if translated else name
-
-    widget: dict[str, Any] = {"key": state, "format_func": shown, "on_change": on_change, "persist_state": "session"}
-    widget["label_visibility"] = "collapsed" if bare else "visible"
-    if wide:
-        chosen = st.segmented_control(label, options, required=True, wrap=True, **widget)
-    else:
-        chosen = st.selectbox(label, options, width=width or "stretch", **widget)
-    chosen = default if chosen is None else chosen
-    links.write(key, str(chosen), str(default))
-    return chosen
-
-
-def _parsed(text: str, options: Sequence[T], default: T) -> T:
-    return next((option for option in options if str(option) == text), default)
+def choose(label: str, name: str, options: Mapping[T, str], default: T, **more: Any) -> T:
+    """One of the options, as `ui.frame.choose` takes them; `name` is its name in the link."""
+    return frame_choose(label, name, options, default, key=f"inside_{name}", **more)
 
 
 def _number(label: str, key: str, default: int, help: str | None = None) -> int:

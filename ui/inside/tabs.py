@@ -18,7 +18,7 @@ from analysis.blocks.source import excerpt
 from analysis.blocks.steps import Record
 from ui.frame.languages import _, plain
 from ui.frame.remarks import CHART
-from ui.inside import words as inside_words
+from ui.inside import words
 from ui.inside.attention import code, small, titled
 from ui.inside.controls import token
 from ui.inside.diagram import NAMES, block_diagram
@@ -31,17 +31,17 @@ AROUND = 24  # tokens to each side of the chosen one whose entropies are drawn
 def block(record: Record) -> None:
     """The diagram, and the box that is open."""
     open_box = block_diagram(record, key="block_diagram")
-    words, picture = st.columns([5, 7], gap="medium")
-    with words:
+    left, right = st.columns([5, 7], gap="medium")
+    with left:
         st.subheader(_(NAMES[open_box.key]), anchor=False)
-        formula, explanation = inside_words.BOXES[open_box.key]
+        formula, explanation = words.BOXES[open_box.key]
         swiglu = open_box.key == "ffn" and record.block.ffn.activation == "swiglu"
-        st.latex(inside_words.SWIGLU if swiglu else formula)
+        st.latex(words.SWIGLU if swiglu else formula)
         st.markdown(plain(_(explanation)))
-        if open_box.key in inside_words.BOX_SOURCES:
-            shown = excerpt(inside_words.BOX_SOURCES[open_box.key])
+        if open_box.key in words.BOX_SOURCES:
+            shown = excerpt(words.BOX_SOURCES[open_box.key])
             code(shown.code, shown.place)
-    with picture:
+    with right:
         if open_box.key != "input":
             chosen = token(record, _("Token"), "token", first=record.n_tokens // 2)
             _opened(record, open_box, chosen)
@@ -64,7 +64,7 @@ def _opened(record: Record, box: Box, chosen: int) -> None:
     elif box.key in ("attention_sum", "ffn_sum"):
         found = residual(record, "attention" if box.key == "attention_sum" else "ffn")
         series = [
-            (_("x, carried past"), found.carried),
+            (_("x, unchanged"), found.carried),
             (_("what the sublayer adds"), found.added),
             (_("their sum"), found.total),
         ]
@@ -102,7 +102,7 @@ def _norm(record: Record, box: Box, chosen: int) -> None:
     )
     series = [
         (_("before"), found.before),
-        (_("mean 0, deviation 1"), found.normalised),
+        (_("mean 0, standard deviation 1"), found.normalised),
         (_("after γ and β"), found.after),
     ]
     features = [str(i + 1) for i in range(record.d_model)]
@@ -116,7 +116,7 @@ def _units(record: Record, chosen: int) -> None:
     found = neurons(record, chosen)
     low, high = min(-3.0, float(found.bent.min())), max(3.0, float(found.bent.max()))
     x = np.linspace(low, high, 241, dtype=np.float32)
-    name = inside_words.CURVES[found.activation]
+    name = words.CURVES[found.activation]
     bent = curve(found.activation, found.bent)
     title = _("{curve}, with the {n} units of '{token}'").format(
         curve=name, n=len(found.bent), token=record.labels[chosen]
@@ -127,7 +127,9 @@ def _units(record: Record, chosen: int) -> None:
         found.bent,
         bent,
         names=(name, _("units of this token")),
-        x_title=_("xW_gate, before the curve") if found.gate is not None else _("xW_1 + b_1, before the curve"),
+        x_title=_("xW_gate, before the activation")
+        if found.gate is not None
+        else _("xW_1 + b_1, before the activation"),
     )
     titled(title, figure, "box_curve")
     shape = f"(1, N, {record.d_model}) → (1, N, {len(found.bent)}) → (1, N, {record.d_model})"
@@ -196,7 +198,7 @@ def _one_or_many(record: Record, chosen: int) -> None:
         one=f"{found.one_entropy[chosen]:.2f}",
         most=f"{most:.2f}",
     )
-    verdict = inside_words.mean_of_heads(
+    verdict = words.mean_of_heads(
         float(found.heads_entropy[:, chosen].mean()), float(found.average_entropy[chosen]), most
     )
     st.markdown(plain(f"{said} {_(verdict)}"))

@@ -69,7 +69,7 @@ BOXES = {
     ),
     "attention": (
         r"\mathrm{Concat}(\mathrm{head}_1, \dots, \mathrm{head}_h)\,W^O",
-        "Attention mixes between positions. Turn the sign of one token's input, and every token that may see it moves.",
+        "Attention mixes between positions. Flip the sign of one token's input, and every token that may see it moves.",
     ),
     "attention_sum": (
         r"x + \mathrm{MultiHead}(\cdot)",
@@ -77,7 +77,7 @@ BOXES = {
     ),
     "ffn": (
         r"\mathrm{FFN}(x) = \sigma(xW_1 + b_1)\,W_2 + b_2",
-        "The same small network at every position. Turn the sign of one token's input, and only its own output moves.",
+        "The same small network at every position. Flip the sign of one token's input, and only its own output moves.",
     ),
     "ffn_sum": (
         r"x + \mathrm{FFN}(\cdot)",

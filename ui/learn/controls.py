@@ -1,12 +1,14 @@
 """What is to be trained: task, sizes, mask and budget, each kept in the link. A task opens with what suits it."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import streamlit as st
 
 from model.tasks import TASKS, Task
 from model.training import Settings
 from ui.frame import links
+from ui.frame.choose import choose, translated
 from ui.frame.languages import _
 
 HEADS = ("1", "2", "4", "8")
@@ -23,7 +25,7 @@ HEADS_HELP = (
 FFN_HELP = "Off: attention only. An FFN after attention tells unequal weights apart, which helps a single head."
 MASK_HELP = "What a query may look at while it learns. The mask in the sidebar is for the other pages."
 RATE_HELP = "The highest rate of a one-cycle schedule, which rises to it and falls again. AdamW, 64 sentences a step."
-SEED_HELP = "Draws the first weights and the sentences. The same seed gives the same training."
+SEED_HELP = "Sets the initial weights and the sentences. The same seed gives the same training."
 
 
 def settings() -> Settings:
@@ -34,16 +36,16 @@ def settings() -> Settings:
     """
     with st.container(horizontal=True, vertical_alignment="bottom", key="learn-controls", gap="xsmall"):
         titles = {name: _(task.title) for name, task in TASKS.items()}
-        task = TASKS[_menu(_("Task"), "task", titles, FIRST_TASK, width=215, on_change=_take_task)]
+        task = TASKS[_choose(_("Task"), "task", titles, FIRST_TASK, width=215, on_change=_take_task)]
         first = defaults(task)
-        heads = _segments(_("Heads"), "heads", _same(HEADS), first["heads"], help=_(HEADS_HELP))
-        layers = _segments(_("Layers"), "layers", _same(LAYERS), first["layers"])
+        heads = _choose(_("Heads"), "heads", _same(HEADS), first["heads"], wide=True, help=_(HEADS_HELP))
+        layers = _choose(_("Layers"), "layers", _same(LAYERS), first["layers"], wide=True)
         ffn = _switch(_("FFN"), "ffn", help=_(FFN_HELP))
-        masks = {name: _(title) for name, title in MASKS.items()}
-        mask = _menu(_("Mask"), "looks", masks, first["looks"], width=140, help=_(MASK_HELP))
+        masks = translated(MASKS)
+        mask = _choose(_("Mask"), "looks", masks, first["looks"], width=140, help=_(MASK_HELP))
         with st.popover(_budget(first)):
             steps = _number(_("Steps"), "steps", STEPS, int(first["steps"]), step=100)
-            rate = _menu(_("Learning rate"), "rate", _same(RATES), first["rate"], help=_(RATE_HELP))
+            rate = _choose(_("Learning rate"), "rate", _same(RATES), first["rate"], help=_(RATE_HELP))
             seed = _number(_("Seed"), "seed", SEEDS, 0, help=_(SEED_HELP))
     return Settings(
         task=task.id,
@@ -78,38 +80,13 @@ def _take_task() -> None:
 
 def _budget(first: dict[str, str]) -> str:
     """What the popover holds, in its label: nobody has to open it to know."""
-    steps = _kept_number("steps", STEPS, int(first["steps"]))
-    seed = _kept_number("seed", SEEDS, 0)
+    steps = _chosen_number("steps", STEPS, int(first["steps"]))
+    seed = _chosen_number("seed", SEEDS, 0)
     return _("{steps} steps · seed {seed}").format(steps=steps, seed=seed)
 
 
-def _menu(label: str, name: str, options: dict[str, str], default: str, **more) -> str:
-    links.choice(name, list(options), default, key=f"learn_{name}")
-    chosen = st.selectbox(
-        label,
-        list(options),
-        format_func=lambda option: options.get(option, option),
-        key=f"learn_{name}",
-        persist_state="session",
-        **more,
-    )
-    links.write(name, str(chosen), default)
-    return str(chosen)
-
-
-def _segments(label: str, name: str, options: dict[str, str], default: str, **more) -> str:
-    links.choice(name, list(options), default, key=f"learn_{name}")
-    chosen = st.segmented_control(
-        label,
-        list(options),
-        required=True,
-        format_func=lambda option: options.get(option, option),
-        key=f"learn_{name}",
-        persist_state="session",
-        **more,
-    )
-    links.write(name, str(chosen or default), default)
-    return str(chosen or default)
+def _choose(label: str, name: str, options: dict[str, str], default: str, **more: Any) -> str:
+    return choose(label, name, options, default, key=f"learn_{name}", **more)
 
 
 def _switch(label: str, name: str, *, help: str) -> bool:
@@ -122,13 +99,13 @@ def _switch(label: str, name: str, *, help: str) -> bool:
 
 
 def _number(label: str, name: str, bounds: tuple[int, int], default: int, *, step: int = 1, **more) -> int:
-    _kept_number(name, bounds, default)
+    _chosen_number(name, bounds, default)
     chosen = st.number_input(label, *bounds, step=step, key=f"learn_{name}", persist_state="session", **more)
     links.write(name, str(int(chosen)), str(default))
     return int(chosen)
 
 
-def _kept_number(name: str, bounds: tuple[int, int], default: int) -> int:
+def _chosen_number(name: str, bounds: tuple[int, int], default: int) -> int:
     """What an earlier run or the link says; the default when that is no whole number within the bounds."""
     key = f"learn_{name}"
     if key not in st.session_state:

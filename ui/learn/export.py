@@ -11,7 +11,7 @@ from model.training import Training, saved
 from model.version import app_version
 from model.weights import trained
 from ui.frame import controls
-from ui.frame.languages import _, _n, explain, plain
+from ui.frame.languages import _, explain, plain
 from ui.learn.runs import Shown
 from ui.learn.words import network_names
 
@@ -19,8 +19,7 @@ LARGEST_MB = saved.MOST_BYTES // 10**6  # so much does the server take: .streaml
 MOST_NAMED = 16  # models of a session in the sidebar's menu; the oldest goes first
 FAILED = "learn_not_opened"  # session state, from the press of a button to the run that follows it
 # Of a network trained in this session it is known; what a file says of itself, anybody can write.
-TRAINED_HERE = "{task}, {heads}, {layers}, seed {seed} (trained here)"
-FROM_FILE = "{task}, {heads}, {layers}, seed {seed} (from a file)"
+TRAINED_HERE, FROM_FILE = "trained here", "from a file"
 PAGES = {"attention": "Attention", "masks": "Masks", "inside": "Inside a block"}
 
 
@@ -53,6 +52,9 @@ def _files(shown: Shown) -> None:
             file_name = f"{_file_name(runs[number])}.safetensors"
             _download(label, _weights(shown, number), file_name, "application/octet-stream")
     st.caption(_("Every file says task, settings and seed. Saved weights open here again, in any Headwork."))
+    if shown.record is not None:
+        st.markdown(f":small[{plain(_('The same training from a terminal:'))}]")
+        st.code(shown.record.command, language=None, wrap_lines=True)
 
 
 def _elsewhere(shown: Shown) -> None:
@@ -92,24 +94,24 @@ def _saved() -> None:
     st.markdown(
         plain(
             _("{name}. The file says: {share:.0%} right after {step} steps.").format(
-                name=_label(found, FROM_FILE), share=found.accuracy, step=found.step
+                name=_(_label(found, FROM_FILE)), share=found.accuracy, step=found.step
             )
         )
     )
     _open_buttons("file", lambda: content, FROM_FILE)
 
 
-def _open_buttons(of: str, make: Callable[[], bytes], name: str) -> None:
+def _open_buttons(of: str, make: Callable[[], bytes], origin: str) -> None:
     with st.container(horizontal=True):
         for page, title in PAGES.items():
-            if st.button(_(title), key=f"learn_open_{of}_{page}", on_click=_take, args=(make, name)):
+            if st.button(_(title), key=f"learn_open_{of}_{page}", on_click=_take, args=(make, origin)):
                 if FAILED not in st.session_state:
                     st.switch_page(f"pages/{page}.py")
                 st.error(explain(st.session_state.pop(FAILED)), icon="✋")
     st.caption(_("It becomes the model in the sidebar, with a sentence of its task and the mask of its training."))
 
 
-def _take(make: Callable[[], bytes], name: str) -> None:
+def _take(make: Callable[[], bytes], origin: str) -> None:
     """Remembers the network and lets the sidebar name it: TRAINED_HERE or FROM_FILE."""
     content = make()
     found = saved.about(content)
@@ -118,17 +120,18 @@ def _take(make: Callable[[], bytes], name: str) -> None:
     except HeadworkError as error:  # a training that went wrong has weights that are not numbers
         st.session_state[FAILED] = error
         return
-    named = st.session_state.get(controls.TRAINED, {}) | {model_id: _label(found, name)}
+    named = st.session_state.get(controls.TRAINED, {}) | {model_id: _label(found, origin)}
     st.session_state[controls.TRAINED] = dict(list(named.items())[-MOST_NAMED:])
     controls.take(found.sample, model_id, found.settings.allowed)
 
 
-def _label(found: saved.Saved, name: str) -> str:
-    """What the sidebar's menu calls it, in the language in which it was made."""
-    settings = found.settings
-    heads = _n("{n} head", "{n} heads", settings.heads).format(n=settings.heads)
-    layers = _n("{n} layer", "{n} layers", settings.layers).format(n=settings.layers)
-    return _(name).format(task=_(settings.rule.title), heads=heads, layers=layers, seed=settings.seed)
+def _label(found: saved.Saved, origin: str) -> str:
+    """What the sidebar's menu calls it, in English: `ui.frame.languages.translate` knows the form."""
+    heads, layers = (
+        f"{n} {name}" + ("s" if n > 1 else "")
+        for n, name in ((found.settings.heads, "head"), (found.settings.layers, "layer"))
+    )
+    return f"{found.settings.rule.title}, {heads}, {layers}, seed {found.settings.seed} ({origin})"
 
 
 def _weights(shown: Shown, number: int) -> Callable[[], bytes]:

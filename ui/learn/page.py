@@ -6,8 +6,7 @@ from model.training import Settings
 from ui.frame.faults import fragment
 from ui.frame.languages import _, plain
 from ui.frame.tabs import open_tab
-from ui.learn import controls, runs
-from ui.learn import words as learn_words
+from ui.learn import controls, runs, words
 from ui.learn.export import export_tab
 from ui.learn.picture import picture
 from ui.learn.runs import Race
@@ -38,9 +37,9 @@ def title() -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="learn-title"):
         st.title(_("Do heads split the work by themselves?"))
         with st.popover(_("How to read this")):
-            st.markdown(_(learn_words.HOW_TO_READ))
-        with st.popover(_("How far this goes")):
-            st.markdown(_(learn_words.HOW_FAR))
+            st.markdown(_(words.HOW_TO_READ))
+        with st.popover(_("Limits of this result")):
+            st.markdown(_(words.HOW_FAR))
 
 
 def show() -> None:
@@ -87,8 +86,8 @@ def _below(settings: Settings) -> None:
     with st.container(gap="xsmall"):
         shown = runs.shown(settings)
         picture(shown)
-        st.markdown(f":small[{plain(learn_words.below(shown))}]")
-        st.caption(_(learn_words.SIDEBAR))
+        st.markdown("  \n".join(f":small[{plain(line)}]" for line in words.below(shown)))
+        st.caption(_(words.SIDEBAR))
 
 
 _head_live, _below_live = fragment(_head, run_every=EVERY), fragment(_below, run_every=EVERY)
@@ -107,7 +106,7 @@ def _buttons(settings: Settings, race: Race | None) -> bool:
             race.job.rest()
             is_pressed = True
     elif state != "resting" or not is_same:
-        networks = learn_words.network_names([*runs.beside(settings), settings])
+        networks = words.network_names([*runs.beside(settings), settings])
         if _button(_("Train {networks}").format(networks=_(" and ").join(networks)), "start", main=True):
             runs.new_race(settings).job.go()
             is_pressed = True
@@ -121,7 +120,7 @@ def _buttons(settings: Settings, race: Race | None) -> bool:
         (race if race is not None and state == "resting" else runs.new_race(settings)).one_checkpoint()
         is_pressed = True
     off = _("Nothing was trained here yet.") if race is None else None
-    if _button(_("Reset"), "reset", off=off, help=_("Ends this run and lets it go.")):
+    if _button(_("Reset"), "reset", off=off, help=_("Ends this run and discards it.")):
         runs.forget_race()
         is_pressed = True
     return is_pressed
@@ -141,28 +140,28 @@ def _status(settings: Settings, race: Race | None) -> None:
         _progress(race)
     shown = runs.shown(settings)
     if not shown.live and shown.settings != settings:
-        words = _("The run below has other settings than the controls: {run}")
-        words = words.format(run=learn_words.about(shown.settings))
-        st.markdown(f":small[:primary[**▲**] {plain(words)}]")
+        said = _("The run below has other settings than the controls: {run}")
+        said = said.format(run=words.about(shown.settings))
+        st.markdown(f":small[:primary[**▲**] {plain(said)}]")
 
 
 def _progress(race: Race) -> None:
     job = race.job
     if job.state == "running":
         left = job.seconds_left
-        words = _("Training: {share:.0%}").format(share=job.share)
+        said = _("Training: {share:.0%}").format(share=job.share)
         if left is not None:
-            words += " · " + _("about {time} left").format(time=learn_words.seconds(left))
-        st.progress(job.share, text=words)
+            said += " · " + _("about {time} left").format(time=words.seconds(left))
+        st.progress(job.share, text=said)
     elif job.state == "waiting":
-        st.progress(job.share, text=learn_words.place_in_line(job.ahead))
+        st.progress(job.share, text=words.place_in_line(job.ahead))
     elif job.state == "failed":
         runs.tell_fault(job)
     elif job.state == "resting":
-        words = _("Paused at step {step} of {steps}.").format(step=race.main.step_number, steps=race.settings.steps)
+        said = _("Paused at step {step} of {steps}.").format(step=race.main.step_number, steps=race.settings.steps)
         if job.left_alone:
-            words += " " + _("You were away.")
-        st.markdown(f":small[{plain(words)}]")
+            said += " " + _("You were away.")
+        st.markdown(f":small[{plain(said)}]")
 
 
 def _tab(opened: str, settings: Settings) -> None:

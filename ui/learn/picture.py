@@ -4,6 +4,7 @@ from typing import Any
 
 import streamlit as st
 
+from model.training.frames import steps_to_look_at
 from ui.frame import components
 from ui.frame.languages import _
 from ui.learn.runs import Shown
@@ -46,7 +47,8 @@ def networks_of(shown: Shown) -> list[Network]:
     networks = []
     for training, name in zip(shown.trainings, names, strict=True):
         frames = list(training.frames)  # a point is added before its frame
-        networks.append(Network(name, frames, list(training.curve)[: len(frames)], training.settings.steps))
+        steps = training.settings.steps
+        networks.append(Network(name, frames, list(training.curve)[: len(frames)], steps, len(steps_to_look_at(steps))))
     return networks
 
 
@@ -55,10 +57,10 @@ def _part(shown: Shown, number: int, part: int, network: Network, allowed: Any) 
     if shown.live and part == network.n_parts - 1:
         return learning_part(network, part, allowed)
     n_here = len(network.frames[part * PART : (part + 1) * PART])
-    made: dict[str, Any] = _kept((shown.name, number, part, n_here), network, allowed)
+    made: dict[str, Any] = _finished_part((shown.name, number, part, n_here), network, allowed)
     return made
 
 
 @st.cache_resource(max_entries=MOST_PARTS, show_spinner=False)
-def _kept(name: tuple[Any, ...], _network: Network, _allowed: Any) -> dict[str, Any]:
+def _finished_part(name: tuple[Any, ...], _network: Network, _allowed: Any) -> dict[str, Any]:
     return learning_part(_network, name[2], _allowed)

@@ -7,8 +7,7 @@ from model.training import Settings
 from ui.frame.faults import fragment
 from ui.frame.languages import _, plain
 from ui.frame.remarks import CHART
-from ui.learn import runs as learn_runs
-from ui.learn import words
+from ui.learn import runs, words
 from ui.learn.runs import Trial
 from ui.learn.words import network_names
 from viz.learning_curves import deviation, seed_curves_figure, seeds_figure
@@ -19,7 +18,7 @@ NUMBERS = (3, 5, 10)
 
 def seeds_tab(settings: Settings) -> None:
     """The button, the runs so far, and what they say together."""
-    trial = learn_runs.trial()
+    trial = runs.trial()
     is_busy = trial is not None and trial.job.is_busy
     (_live if is_busy else _still)(settings, is_busy)
     if trial is not None and not is_busy and trial.runs:
@@ -27,7 +26,7 @@ def seeds_tab(settings: Settings) -> None:
 
 
 def _tab(settings: Settings, was_busy: bool) -> None:
-    trial = learn_runs.trial()
+    trial = runs.trial()
     is_busy = trial is not None and trial.job.is_busy
     with st.container(horizontal=True, vertical_alignment="bottom"):
         n = int(
@@ -41,10 +40,10 @@ def _tab(settings: Settings, was_busy: bool) -> None:
                 trial.job.rest()
                 st.rerun()
         else:
-            names = network_names(learn_runs.sizes(settings))
+            names = network_names(runs.sizes(settings))
             label = _("Train {networks}: {n} runs").format(networks=", ".join(names), n=n * len(names))
             if st.button(label, key="learn_seeds_start"):
-                learn_runs.new_trial(settings, n).job.go()
+                runs.new_trial(settings, n).job.go()
                 st.rerun()
             if trial is not None and trial.job.state == "resting" and st.button(_("Go on"), key="learn_seeds_go_on"):
                 trial.job.go()
@@ -65,7 +64,7 @@ def _tab(settings: Settings, was_busy: bool) -> None:
             done += " · " + _("You were away: the rest waits for “Go on”.")
         st.markdown(f":small[{plain(done)}]")
     elif trial.job.state == "failed":
-        learn_runs.tell_fault(trial.job)
+        runs.tell_fault(trial.job)
     st.markdown(f":small[{plain(words.about_seeds(trial.settings))}]")
     st.markdown("  \n".join(plain(line) for line in _table(trial)))
     if was_busy and not is_busy:
@@ -90,27 +89,26 @@ def _progress(trial: Trial) -> None:
 def _table(trial: Trial) -> list[str]:
     """For each size: mean, spread, range, and in how many runs every relation had a head of its own."""
     lines = []
-    done = list(trial.runs)
     for size, who in enumerate(network_names(trial.sizes)):
-        runs = [run for run in done if run.size == size]
-        if not runs:
+        same = [run for run in list(trial.runs) if run.size == size]
+        if not same:
             continue
-        values = 100 * np.array([run.accuracy for run in runs])
+        values = 100 * np.array([run.accuracy for run in same])
         said = _(
             "{who}: {mean:.1f} % ± {spread:.1f} right in {n} runs, lowest {low:.1f}, highest {high:.1f}; each relation "
             "had a head of its own in {split} of {n}."
         )
         numbers = {"mean": values.mean(), "spread": deviation(values), "low": values.min(), "high": values.max()}
-        lines.append(said.format(who=who, n=len(runs), split=sum(run.is_split for run in runs), **numbers))
+        lines.append(said.format(who=who, n=len(same), split=sum(run.is_split for run in same), **numbers))
     return lines
 
 
 def _figures(trial: Trial) -> None:
-    runs, names, chance = list(trial.runs), network_names(trial.sizes), trial.settings.rule.chance
+    finished, names, chance = list(trial.runs), network_names(trial.sizes), trial.settings.rule.chance
     left, right = st.columns(2, gap="medium")
     with left:
-        st.plotly_chart(seeds_figure(runs, names, chance=chance, t=_), key="learn_seeds", config=CHART)
+        st.plotly_chart(seeds_figure(finished, names, chance=chance, t=_), key="learn_seeds", config=CHART)
         st.caption(_("A mark is a run, on 1,024 fresh sentences. Beside the marks: mean and standard deviation."))
     with right:
-        st.plotly_chart(seed_curves_figure(runs, names, chance=chance, t=_), key="learn_seed_curves", config=CHART)
+        st.plotly_chart(seed_curves_figure(finished, names, chance=chance, t=_), key="learn_seed_curves", config=CHART)
         st.caption(_("The same runs while they trained."))

@@ -65,10 +65,10 @@ def about(settings: Settings) -> str:
     )
 
 
-def below(shown: Shown) -> str:
-    """Under the picture: which run it is, what the mask hides from it, and what the task shows and doesn't."""
-    parts = [_("{origin}: {run}.").format(origin=_origin(shown), run=about(shown.settings))]
-    return " ".join([*parts, *hidden(shown.settings), _(shown.settings.rule.note)])
+def below(shown: Shown) -> list[str]:
+    """Lines under the picture: which run it is; what the mask hides from it; what the task shows and doesn't."""
+    run = _("{origin}: {run}.").format(origin=_origin(shown), run=about(shown.settings))
+    return [run, *hidden(shown.settings), _(shown.settings.rule.note)]
 
 
 def _origin(shown: Shown) -> str:
@@ -77,9 +77,8 @@ def _origin(shown: Shown) -> str:
     if not all(training.done for training in shown.trainings):
         return _("Not finished yet")
     if shown.record is not None:
-        said = _("Came with the app, trained on {date} with {command}")
-        return said.format(date=shown.record.date, command=shown.record.command)
-    return _("Trained here in {time} of CPU").format(time=seconds(sum(run.seconds for run in shown.trainings)))
+        return _("Came with the app, trained on {date}").format(date=shown.record.date)
+    return _("Trained here in {time} of CPU time").format(time=seconds(sum(run.seconds for run in shown.trainings)))
 
 
 def hidden(settings: Settings) -> list[str]:

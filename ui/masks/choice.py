@@ -6,6 +6,7 @@ import streamlit as st
 
 from model import AttentionTrace, HeadworkError, Mask, parse_mask
 from ui.frame import links
+from ui.frame.choose import translated
 from ui.frame.controls import NUMBER_BOUNDS, fits
 from ui.frame.languages import _
 from ui.masks import grid
@@ -83,7 +84,7 @@ def second_mask(first: AttentionTrace) -> Mask:
     if "with_kind" not in st.session_state:
         _unfold(links.read("with", parse_mask, DEFAULT))
     st.markdown(_("Compare **{mask}** with").format(mask=name(first.mask)), width="content")
-    names = {kind: _(title) for kind, title in KINDS.items()}
+    names = translated(KINDS)
     if "with_link" in st.session_state:
         names[FROM_LINK] = _("from the link: {mask}").format(mask=name(parse_mask(st.session_state["with_link"])))
     kind = st.selectbox(
@@ -131,7 +132,7 @@ def _unfold(mask: Mask) -> None:
     simple |= {f"{kind}:{size}": kind for kind, size in sizes.items() if size is not None and fits(kind, size)}
     if mask.custom is not None and mask == Mask.matrix(mask.custom):
         kind = "drawn"
-        grid.keep(mask)
+        grid.put(mask)
     elif (kind := simple.get(str(mask), FROM_LINK)) == FROM_LINK:
         st.session_state["with_link"] = str(mask)
     elif kind in SIZED:

@@ -8,6 +8,7 @@ from analysis.maps.masking import largest
 from model import AttentionTrace, HeadworkError, Mask
 from ui.frame.languages import _, explain, plain
 from ui.frame.remarks import CHART
+from ui.masks.beside import beside
 from ui.masks.choice import name
 from ui.masks.picture import amount
 from ui.masks.runs import leak_of, revealed_of, words_it_knows
@@ -39,8 +40,9 @@ def leak_test(first: AttentionTrace, second: AttentionTrace) -> None:
         return
     limit = max(largest(found.moved) for found in leaks)
     said = []
-    for i, (trace, found, side) in enumerate(zip((first, second), leaks, st.columns(2, gap="small"), strict=True)):
-        title = name(without_padding(trace.mask))
+    titles = [name(without_padding(trace.mask)) for trace in (first, second)]
+    places = beside(titles, key="mask_leak")
+    for i, (title, found, side) in enumerate(zip(titles, leaks, places, strict=True)):
         labels = first.tokens[: found.moved.shape[1]]
         figure = moves(found.moved, labels, Panel(title, height=320), first=found.first, limit=limit, t=_)
         side.plotly_chart(figure, key=f"leak{i}", config=CHART)
@@ -82,8 +84,11 @@ def reveal(trace: AttentionTrace, layer: int, head: int) -> None:
     n = st.slider(_("Tokens revealed"), 1, n_tokens, shown, key="time", help=help_text)
     labels = trace.tokens[:n_tokens]
     said = []
-    *places, words = st.columns(3, gap="small")
-    for i, (mask, place) in enumerate(zip((Mask.causal(), Mask.bidirectional()), places, strict=True)):
+    pictures, words = st.columns([2, 1], gap="small")
+    masks = (Mask.causal(), Mask.bidirectional())
+    with pictures:
+        places = beside([name(mask) for mask in masks], key="mask_time")
+    for i, (mask, place) in enumerate(zip(masks, places, strict=True)):
         now = revealed_of(trace, mask, n, layer).attention[head]
         full, allowed = np.full((n_tokens, n_tokens), np.nan), np.ones((n_tokens, n_tokens), dtype=bool)
         full[:n, :n], allowed[:n, :n] = now, mask.allowed(n).numpy()

@@ -12,6 +12,7 @@ from ui.frame.controls import NUMBER_BOUNDS
 from ui.frame.languages import _, explain, plain
 from ui.frame.remarks import CHART
 from ui.masks import choice, grid
+from ui.masks.beside import beside
 from ui.masks.choice import KINDS, SIZED, query_row
 from viz.mask_flow import flow_graph, gallery
 from viz.masks import Panel, mask_matrix, reach_map
@@ -31,7 +32,7 @@ def who_may_look(trace: AttentionTrace) -> None:
     size = 0
     if kind in FIRST_SIZES:
         most = n - 1 if kind == "padding" else NUMBER_BOUNDS[kind][1]
-        label = {"window": _("each side"), "prefix": _("prefix"), "padding": _("[PAD] tokens")}[kind]
+        label = {"window": _("each side"), "prefix": _("prefix"), "padding": _("tokens of padding")}[kind]
         size = int(place.number_input(label, 0, most, min(FIRST_SIZES[kind], most), key=f"shown_{kind}", width=110))
     n_layers = int(place.number_input(_("Layers"), 1, MOST_LAYERS, 3, key="deep", width=100))
     with place:
@@ -86,10 +87,14 @@ def _allowed(kind: str, size: int, n: int) -> Bools | None:
 def _flow(allowed: Bools, trace: AttentionTrace, kind: str, query: int, n_layers: int) -> None:
     """One mask as a 0/1 matrix (or the grid to draw in), as what is known after some layers, and as a graph."""
     needed = layers_needed(allowed, n_layers)
-    title = _("known after {n} layers").format(n=n_layers)
-    known = reach_map(needed, trace.tokens, Panel(title, query), n_layers=n_layers, t=_)
-    title = _("what can reach “{token}”").format(token=trace.tokens[query])
-    graph = flow_graph(allowed, trace.tokens, Panel(title), query=query, n_layers=n_layers, t=_)
+    labels = trace.tokens
+    titles = (
+        _("one layer: 1 = may look"),
+        _("known after {n} layers").format(n=n_layers),
+        _("what can reach “{token}”").format(token=labels[query]),
+    )
+    known = reach_map(needed, labels, Panel(titles[1], query), n_layers=n_layers, t=_)
+    graph = flow_graph(allowed, labels, Panel(titles[2]), query=query, n_layers=n_layers, t=_)
     if kind == "drawn":
         left, right = st.columns([7, 4], gap="small")
         with left.container(border=True):
@@ -97,8 +102,8 @@ def _flow(allowed: Bools, trace: AttentionTrace, kind: str, query: int, n_layers
         right.plotly_chart(graph, key="graph", config=CHART)
         right.plotly_chart(known, key="known", config=CHART)
         return
-    left, middle, right = st.columns([3, 3, 4.4], gap="small")
-    matrix = mask_matrix(allowed, trace.tokens, Panel(_("one layer: 1 = may look"), query), t=_)
+    matrix = mask_matrix(allowed, labels, Panel(titles[0], query), t=_)
+    left, middle, right = beside(titles, key="mask_flow", widths=(3, 3, 4.4))
     left.plotly_chart(matrix, key="matrix", config=CHART)
     middle.plotly_chart(known, key="known", config=CHART)
     right.plotly_chart(graph, key="graph", config=CHART)
@@ -123,7 +128,7 @@ def _in_words(allowed: Bools, trace: AttentionTrace, kind: str, size: int, n_lay
             w=size, n=n_layers, product=n_layers * size
         )
     if kind == "padding":
-        said += " " + _("[PAD] may look, but nobody looks at it: its rows don't matter.")
+        said += " " + _("Padding may look, but no token looks at it: its rows don't matter.")
     if empty := empty_rows(allowed):
         names = ", ".join(trace.tokens[row] for row in empty[:6]) + (" …" if len(empty) > 6 else "")
         said += " " + _("Rows that see nothing: {n} ({names}). Their weights and head outputs are 0, not NaN.").format(

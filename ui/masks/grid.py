@@ -11,7 +11,7 @@ from ui.frame import components
 from ui.frame.languages import _
 
 MOST_DRAWN = 24  # tokens: cells stay large enough to hit, and the link stays under 200 characters
-KEPT = "drawn_masks"  # session state: number of tokens → the mask drawn for so many
+DRAWN = "drawn_masks"  # session state: number of tokens → the mask drawn for so many
 
 
 _grid = components.register("mask_grid")
@@ -19,21 +19,21 @@ _grid = components.register("mask_grid")
 
 def drawn(n_tokens: int) -> Mask:
     """The mask drawn for sentences of N tokens; causal until something is drawn."""
-    kept: dict[int, Mask] = st.session_state.setdefault(KEPT, {})
+    kept: dict[int, Mask] = st.session_state.setdefault(DRAWN, {})
     return kept.setdefault(n_tokens, Mask.matrix(torch.ones(n_tokens, n_tokens, dtype=torch.bool).tril()))
 
 
-def keep(mask: Mask) -> None:
+def put(mask: Mask) -> None:
     """Keeps a drawn mask, from a link or from the grid, for sentences of its size."""
     if mask.custom is not None:
-        st.session_state.setdefault(KEPT, {})[len(mask.custom)] = Mask.matrix(mask.custom)
+        st.session_state.setdefault(DRAWN, {})[len(mask.custom)] = Mask.matrix(mask.custom)
 
 
 def mask_grid(labels: Sequence[str], *, key: str) -> None:
     """The matrix to draw in: a row for each query, a button for each key. What is drawn is read with `drawn`."""
     n = len(labels)
     rows = drawn(n).custom or ()
-    state = _said(key, n)
+    state = _from_browser(key, n)
     _grid(
         key=key,
         data={
@@ -60,12 +60,12 @@ def mask_grid(labels: Sequence[str], *, key: str) -> None:
 
 
 def _take(key: str, n: int) -> None:
-    if state := _said(key, n):
+    if state := _from_browser(key, n):
         cells = state["cells"]
-        keep(Mask.matrix([[cell == "1" for cell in cells[row * n : (row + 1) * n]] for row in range(n)]))
+        put(Mask.matrix([[cell == "1" for cell in cells[row * n : (row + 1) * n]] for row in range(n)]))
 
 
-def _said(key: str, n: int) -> dict[str, Any] | None:
+def _from_browser(key: str, n: int) -> dict[str, Any] | None:
     """What came from the browser, if it is about a matrix of this size and makes sense."""
     said = (st.session_state.get(key) or {}).get("drawn")
     if not isinstance(said, dict) or said.get("id") != n or not isinstance(said.get("edit"), int):

@@ -1,4 +1,4 @@
-"""The tab "Padding": two sentences as one batch, what [PAD] takes, and which mask keeps it out."""
+"""The tab "Padding": two sentences as one batch, what padding takes, and which mask keeps it out."""
 
 import pandas as pd
 import streamlit as st
@@ -7,6 +7,7 @@ from analysis.maps.mask_runs import CASES, PaddedBatch
 from model import AttentionTrace, HeadworkError
 from ui.frame.languages import _, explain
 from ui.frame.remarks import CHART
+from ui.masks.beside import beside
 from ui.masks.picture import amount
 from ui.masks.runs import padded_of, words_it_knows
 from viz.maps import Maps
@@ -25,7 +26,7 @@ def padding(trace: AttentionTrace, layer: int, head: int) -> None:
         _("Look"), ["bidirectional", "causal"], default="bidirectional", required=True, key="pad_base", format_func=_
     )
     side = side_place.segmented_control(
-        _("[PAD] stands on the"),
+        _("Padding stands on the"),
         ["right", "left"],
         default="right",
         required=True,
@@ -41,13 +42,16 @@ def padding(trace: AttentionTrace, layer: int, head: int) -> None:
         st.info(explain(error))
         return
     without, with_ = CASES.index(str(base)), CASES.index("padding" if base == "bidirectional" else "causal+padding")
-    left, middle, right = st.columns([3.4, 3.4, 4.2], gap="small")
-    for place, case, title in ((left, without, _("no padding mask")), (middle, with_, _("padding mask"))):
-        if base == "causal":
-            title = f"{_('causal')}, {title}"
+    pictures, right = st.columns([6.8, 4.2], gap="small")
+    titles = [_("no padding mask"), _("padding mask")]
+    if base == "causal":
+        titles = [f"{_('causal')}, {title}" for title in titles]
+    with pictures:
+        places = beside(titles, key="mask_padded")
+    for place, case, title in zip(places, (without, with_), titles, strict=True):
         attention, allowed = batch.attention[case, head], batch.allowed[case]
         figure = weight_map(Maps(attention, allowed, batch.labels), Panel(title), t=_)
-        place.plotly_chart(figure, key=f"padded {place is middle}", config=CHART)
+        place.plotly_chart(figure, key=f"padded {case == with_}", config=CHART)
     with right:
         _numbers(batch, layer, head, with_)
     st.markdown(_difference(batch, str(side)))
@@ -56,7 +60,7 @@ def padding(trace: AttentionTrace, layer: int, head: int) -> None:
 def _numbers(batch: PaddedBatch, layer: int, head: int, with_mask: int) -> None:
     n_padding = int(batch.is_padding.sum())
     st.markdown(
-        _("The {which} sentence is shorter: {real} tokens and {pad} [PAD]. Its real queries, head {name}:").format(
+        _("The {which} sentence is shorter: {real} tokens and {pad} of padding. Its real queries, head {name}:").format(
             which=_("second") if batch.is_second else _("first"),
             real=len(batch.order) - n_padding,
             pad=n_padding,
@@ -65,14 +69,14 @@ def _numbers(batch: PaddedBatch, layer: int, head: int, with_mask: int) -> None:
     )
     columns = {
         _("mask"): [_(CASE_NAMES[case]) for case in CASES],
-        _("weight on [PAD]"): [f"{share:.0%}" for share in batch.pad_share[:, layer, head]],
+        _("weight on padding"): [f"{share:.0%}" for share in batch.pad_share[:, layer, head]],
         _("outputs move"): [amount(moved) for moved in batch.moved[:, -1]],
     }
     st.dataframe(pd.DataFrame(columns), hide_index=True)
     st.markdown(
         _(
             "Outputs move: ‖Δx‖ / ‖x‖ after the last layer, the largest of any real token, against it run alone. "
-            "[PAD] rows hold numbers too, but with the padding mask no row reads them: put another word in their "
+            "Rows of padding hold numbers too, but with the padding mask no row reads them: put another word in their "
             "place and the real tokens move by {refilled}."
         ).format(refilled=amount(float(batch.refilled[with_mask])))
     )
@@ -81,13 +85,13 @@ def _numbers(batch: PaddedBatch, layer: int, head: int, with_mask: int) -> None:
 def _difference(batch: PaddedBatch, side: str) -> str:
     said = _(
         "**A causal mask is not a padding mask.** Causal hides what comes later, whatever it is; "
-        "padding hides [PAD], wherever it stands."
+        "a padding mask hides padding, wherever it stands."
     )
     if side == "right":
         return f"{said} " + _(
-            "On the right, [PAD] is every real token's future, so causal alone hides it too. Put it on the left."
+            "On the right, padding is every real token's future, so causal alone hides it too. Put it on the left."
         )
     share = float(batch.pad_share[CASES.index("causal")].max())
-    return f"{said} " + _("On the left, causal alone leaves up to {share:.0%} of a head's weight on [PAD].").format(
+    return f"{said} " + _("On the left, causal alone leaves up to {share:.0%} of a head's weight on padding.").format(
         share=share
     )

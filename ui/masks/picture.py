@@ -2,16 +2,18 @@
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from analysis.maps.mask_runs import without_padding
 from analysis.maps.masking import cut_and_rescale, hides_only, largest, split_difference, weight_hidden, weight_moved
 from model import AttentionTrace, Mask, parse_mask
-from ui.frame import links
 from ui.frame.chinese_words import pronouns_without_token
+from ui.frame.choose import choose, translated
 from ui.frame.languages import _, plain
 from ui.frame.loading import load_model
 from ui.frame.remarks import CHART, scientific
 from ui.frame.unread import caution, unread
+from ui.masks.beside import beside
 from ui.masks.choice import name
 from ui.masks.runs import scores_of
 from viz.layer_grid import difference_grid, layer_grid
@@ -73,26 +75,14 @@ def blocks(trace: AttentionTrace) -> None:
 
 def view() -> str:
     """What the picture shows; the link keeps it as `picture=`."""
-    if st.session_state.get("mask_view") not in VIEWS:
-        asked = st.query_params.get("picture", "one")
-        st.session_state["mask_view"] = asked if asked in VIEWS else "one"
-    chosen = st.segmented_control(
-        _("Show"),
-        list(VIEWS),
-        required=True,
-        key="mask_view",
-        format_func=lambda key: _(VIEWS[key]),
-        label_visibility="collapsed",
-        persist_state="session",
-    )
-    links.write("picture", str(chosen), "one")
-    return str(chosen)
+    views = translated(VIEWS)
+    return choose(_("Show"), "picture", views, "one", key="mask_view", wide=True, bare=True)
 
 
 def one_head(first: AttentionTrace, second: AttentionTrace, layer: int, head: int) -> None:
     """One head under both masks, and the second minus the first."""
     difference = second.attention[layer, head] - first.attention[layer, head]
-    left, middle, right = st.columns(3, gap="small")
+    left, middle, right = _three(first, second)
     for place, trace, key in ((left, first, "first"), (middle, second, "second")):
         attention, title = trace.attention[layer, head], name(trace.mask)
         figure = weight_map(Maps(attention, trace.allowed, trace.tokens), Panel(title), says_masked=True, t=_)
@@ -103,9 +93,13 @@ def one_head(first: AttentionTrace, second: AttentionTrace, layer: int, head: in
     _say_hidden(first, second, layer, head)
 
 
+def _three(first: AttentionTrace, second: AttentionTrace) -> list[DeltaGenerator]:
+    return beside([name(first.mask), name(second.mask), _("change")], key="mask_map")
+
+
 def all_heads(first: AttentionTrace, second: AttentionTrace, layer: int, head: int) -> None:
     """All heads of the layer under both masks, and the differences on one scale."""
-    left, middle, right = st.columns(3, gap="small")
+    left, middle, right = _three(first, second)
     for place, trace, key in ((left, first, "first_grid"), (middle, second, "second_grid")):
         attention = trace.attention[layer]
         shown = Maps(attention, trace.allowed, trace.tokens)
@@ -145,7 +139,7 @@ def split(first: AttentionTrace, second: AttentionTrace, layer: int, head: int) 
     only_hides = hides_only(second.allowed, first.allowed)
     titles = (_("change"), "= " + (_("cut and rescale") if only_hides else _("other mask")), "+ " + _("changed input"))
     values = (parts.difference, parts.by_mask, parts.by_input)
-    for place, title, value in zip(st.columns(3, gap="small"), titles, values, strict=True):
+    for place, title, value in zip(beside(titles, key="mask_part"), titles, values, strict=True):
         figure = difference_map(Maps(value, allowed, first.tokens), Panel(title), limit=limit, t=_)
         place.plotly_chart(figure, key=f"split {title}", config=CHART)
     said = _(

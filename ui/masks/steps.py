@@ -11,6 +11,7 @@ from analysis.maps.masking import additive, masked_softmax, zero_after_softmax
 from model import AttentionTrace
 from ui.frame.languages import _, plain
 from ui.frame.remarks import CHART
+from ui.masks.beside import beside
 from ui.masks.choice import name, query_row
 from ui.masks.runs import scores_of
 from viz.maps import Maps
@@ -66,7 +67,8 @@ def _matrices(
         score_map(Maps(scores, allowed, labels), panel("S + M"), limits=limits, t=_),
         weight_map(Maps(right, allowed, labels), panel("softmax(S + M)"), t=_),
     )
-    for i, (place, figure) in enumerate(zip(st.columns(4, gap="small"), figures, strict=True)):
+    places = beside(["S", "M", "S + M", "softmax(S + M)"], key="mask_step")
+    for i, (place, figure) in enumerate(zip(places, figures, strict=True)):
         place.plotly_chart(figure, key=f"step{i}", config=CHART)
 
 

@@ -320,7 +320,7 @@ class Learning {
   paint() {
     const { text, networks } = this.data;
     const values = { step: this.step, steps: networks[this.main].steps };
-    this.range.max = this.frames.length - 1;
+    this.range.max = networks[this.main].n_frames - 1; // what is to come has its room too
     this.range.value = this.at;
     this.output.textContent = fill(text.step, values);
     this.range.setAttribute("aria-valuetext", this.output.textContent);
@@ -461,10 +461,13 @@ class Learning {
     names.sort((a, b) => a.at - b.at);
     names.forEach((name, i) => {
       name.y = Math.max(name.at < top + 20 ? name.at + 20 : name.at - 8, i ? names[i - 1].y + 18 : 0);
-      drawn.push(svg("text", { class: "name", x: name.x, y: Math.min(name.y, height - bottom - 4), "text-anchor": "end" }, name.words));
     });
+    names.reduceRight((lowest, name) => (name.y = Math.min(name.y, lowest)) - 18, height - bottom - 4);
+    for (const { x: end, y: line, words } of names) {
+      drawn.push(svg("text", { class: "name", x: end, y: line, "text-anchor": "end" }, words));
+    }
     // What the baseline gets, above its line at the right, where no name stands.
-    const isFree = names.every((name) => Math.min(name.y, height - bottom - 4) < y(chance) - 22);
+    const isFree = names.every((name) => name.y < y(chance) - 22);
     if (!isLoss && isFree) {
       const words = fill(text.baseline, { chance: percent(chance) });
       drawn.push(svg("text", { class: "axis said", x: width - right, y: y(chance) - 5, "text-anchor": "end" }, words));

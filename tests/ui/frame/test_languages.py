@@ -118,6 +118,20 @@ def test_english_and_unknown_languages_are_the_sentence_itself():
     assert translate("no such sentence", "zh") == "no such sentence"
 
 
+@pytest.mark.parametrize(
+    ("label", "chinese"),
+    [
+        ("Four neighbours, 4 heads, 1 layer, seed 0 (trained here)", "四个邻居，4 个头，1 层，种子 0（在此训练）"),
+        ("Induction, 1 head, 2 layers, seed 7 (from a file)", "归纳，1 个头，2 层，种子 7（来自文件）"),
+        ("Neighbour and twin, 2 heads, seed 3 (file)", "邻居与孪生，2 个头，种子 3（文件）"),
+        ("Toy 64/4/2, seed 3 (untrained)", "玩具模型 64/4/2，种子 3（未训练）"),
+        ("/models/Induction, my folder", "/models/Induction, my folder"),
+    ],
+)
+def test_labels_of_trained_and_toy_models_are_translated_part_by_part(label, chinese):
+    assert translate(label, "zh") == chinese and translate(label, "en") == label
+
+
 def test_errors_are_told_with_their_values_and_braces_in_values_stay():
     error = HeadworkError("There is no folder {folder}. Check the path.", folder="{x}")
     assert explain(error) == "There is no folder {x}. Check the path."
