@@ -120,7 +120,7 @@ def entropy_figure(steps: Sequence[int], entropy: Floats, n_keys: int, *, t: Tra
     figure.add_hline(
         y=most,
         line={"color": GREY, "dash": "dash", "width": 1.5},
-        annotation={"text": t("everywhere alike: {most:.2f}").format(most=most), "font": FONT, "yshift": 2},
+        annotation={"text": t("equal weights: {most:.2f}").format(most=most), "font": FONT, "yshift": 2},
         annotation_position="top right",
     )
     n_layers, n_heads = entropy.shape[1:]

@@ -150,7 +150,7 @@ def test_entropy_has_a_line_a_head_and_the_value_of_a_head_that_looks_everywhere
     assert [trace.name for trace in figure.data] == ["1-1", "1-2", "2-1", "2-2"]
     np.testing.assert_allclose(figure.data[2].y, trained.entropy[:, 1, 0])
     assert figure.layout.shapes[0].y0 == pytest.approx(np.log(12))
-    assert figure.layout.annotations[0].text == "everywhere alike: 2.48"
+    assert figure.layout.annotations[0].text == "equal weights: 2.48"
 
 
 def test_switching_off_has_the_whole_network_first_and_leaves_out_what_is_never_asked():
