@@ -36,6 +36,7 @@ STYLE = """<style>
 }
 .st-key-heads-title .stHeading h1 { padding: 0; }
 .st-key-heads-direction .stSelectbox { max-width: 7rem; }
+.st-key-heads-list .stButton button { min-height: 2rem; }
 .st-key-heads-list .stButton button, .st-key-heads-list .stButton button * { justify-content: flex-start; }
 .st-key-heads-list [class*="st-key-heads-row"] { flex-wrap: nowrap; font-variant-numeric: tabular-nums; }
 .st-key-heads-strip { overflow-x: auto; }
