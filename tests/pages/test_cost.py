@@ -1,5 +1,7 @@
 """Parameters and cost: sizes, presets, impossible sizes, counts beside formulas, the measurement."""
 
+import json
+
 import pytest
 
 from analysis.blocks.cost import ledger
@@ -166,3 +168,17 @@ def test_a_limited_server_offers_only_its_models(cost, monkeypatch):
     monkeypatch.setenv("HEADWORK_MODELS", "minilm")
     cost.open()
     assert "bert-base-cased" not in cost.app.test.get_by_key("cost_preset").options
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_no_column_header_of_the_ledger_is_cut_and_the_columns_fit_on_a_laptop(cost, lang):
+    cost.open(lang=lang)
+    widths = {
+        name: column["width"]
+        for name, column in json.loads(cost.app.test.get("arrow_data_frame")[0].proto.columns).items()
+        if name in cost.table().columns
+    }
+    assert len(widths) == 7 and sum(widths.values()) <= 916  # at 1280 pixels, beside the sidebar
+    for name, width in widths.items():
+        letters = sum(2 if letter > "\u2e7f" else 1 for letter in name)
+        assert 8 * letters + 16 <= width, name

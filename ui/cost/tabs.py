@@ -69,17 +69,17 @@ def parameters(found: Ledger, config: TransformerConfig) -> None:
     ]
     rows.append((_("all"), "", "", found.total, found.counted, 1, found.total))
     table = pd.DataFrame(rows, columns=columns)
-    number = st.column_config.NumberColumn(format="localized", width=100)
+    number = st.column_config.NumberColumn(format="localized", width=95)
     st.dataframe(
         table,
         hide_index=True,
         height="content",
         column_config={
             **dict.fromkeys((columns[3], columns[4], columns[6]), number),
-            columns[0]: st.column_config.TextColumn(width=195),
-            columns[1]: st.column_config.TextColumn(width=215),
-            columns[2]: st.column_config.TextColumn(width=190),
-            columns[5]: st.column_config.NumberColumn(width=45),
+            columns[0]: st.column_config.TextColumn(width=190),
+            columns[1]: st.column_config.TextColumn(width=205),
+            columns[2]: st.column_config.TextColumn(width=180),
+            columns[5]: st.column_config.NumberColumn(width=40),
         },
     )
     agree = found.total == found.counted
@@ -112,9 +112,15 @@ def heads(config: TransformerConfig) -> None:
     left, right = st.columns([12, 10], gap="medium")
     with left:
         st.subheader(_("The proof"), anchor=False)
-        st.latex(r"h \cdot N^2 \cdot d_k \;=\; h \cdot N^2 \cdot \frac{d_{model}}{h} \;=\; N^2 \cdot d_{model}")
+        st.latex(
+            r"\begin{aligned} h \cdot N^2 \cdot d_k &= h \cdot N^2 \cdot \frac{d_{model}}{h} \\"
+            r" &= N^2 \cdot d_{model} \end{aligned}"
+        )
         several, one = core_multiplications(n, d, h), core_multiplications(n, d, 1)
-        st.latex(rf"{h} \cdot {n}^2 \cdot {d // h} = {_tex(several)} \qquad 1 \cdot {n}^2 \cdot {d} = {_tex(one)}")
+        st.latex(
+            rf"\begin{{gathered}} {h} \cdot {n}^2 \cdot {d // h} = {_tex(several)} \\"
+            rf"1 \cdot {n}^2 \cdot {d} = {_tex(one)} \end{{gathered}}"
+        )
         st.markdown(
             plain(
                 _(
