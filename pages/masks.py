@@ -23,8 +23,8 @@ with st.container(horizontal=True, vertical_alignment="center", key="mask-choice
 with st.container(horizontal=True, vertical_alignment="bottom", key="mask-head"):
     layer, head = controls.layer_head(first)
 remarks.cut(first)
-picture.honest(first, second)
 {"one": picture.one_head, "all": picture.all_heads, "split": picture.split}[shown](first, second, layer, head)
+picture.honest(first, second)
 picture.blocks(first)
 
 opened, place = open_tab(
