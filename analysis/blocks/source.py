@@ -37,14 +37,14 @@ _forward = MultiHeadAttention.forward
 # What ran → the function, the first line and the last line, each by how it begins.
 _PLACES: dict[str, tuple[Callable[..., Any], str, str]] = {
     "embed": (Embeddings.forward, "x: Tensor = self.token(ids)", "x = x + table"),
-    "project": (_forward, "q = self.split_heads", "v = self.split_heads"),
+    "project": (_forward, "q = self.split_heads", "v = self.share_heads"),
     "split": (MultiHeadAttention.split_heads, "batch, n_tokens", "return"),
     "scores": (scaled_dot_product_attention, "scores = torch.matmul", ""),
     "scale": (scaled_dot_product_attention, "scores /=", ""),
-    "mask": (scaled_dot_product_attention, "if mask is not None:", "scores +="),
+    "mask": (scaled_dot_product_attention, "if mask is not None", "scores +="),
     "softmax": (_softmax, "return torch.softmax(scores", ""),
     "mix": (scaled_dot_product_attention, "mixed = attention @ v", ""),
-    "concat": (MultiHeadAttention.merge_heads, "batch, _, n_tokens", "return"),
+    "concat": (MultiHeadAttention.merge_heads, "return", ""),
     "output": (_forward, "concatenated =", "output: Tensor"),
     "attention": (TransformerBlock.forward, "attended, attention = self.attention", ")"),
     "attention_sum": (TransformerBlock.forward, "attention_sum = x +", ""),
