@@ -129,8 +129,9 @@ def _asked(trace: AttentionTrace, questions: Sequence[Question]) -> NDArray[np.f
         rows = list(tokens[question.pronoun])
         for which, noun in enumerate((question.right, question.wrong)):
             columns = list(tokens[noun])
-            if trace.allowed[np.ix_(rows, columns)].any():
-                weights[:, :, k, which] = trace.attention[:, :, rows][..., columns].sum(axis=-1).mean(axis=-1)
+            seen = trace.allowed[..., rows, :][..., columns].any(axis=(-2, -1))  # one answer, or one for each layer
+            asked = trace.attention[:, :, rows][..., columns].sum(axis=-1).mean(axis=-1)  # (L, h)
+            weights[:, :, k, which] = np.where(seen.reshape(-1, 1), asked, np.nan)
     return weights
 
 

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.words.units import UnitTrace, drop_padding
+from analysis.words.units import Units, UnitTrace, drop_padding
 from model import HeadworkError
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """B beside A, unit by unit, padding left out.
+    """B beside A, unit by unit, padding left out. In cross-attention (U, U) reads (U_q, U_k).
 
     Attributes:
         a, b: (U, U), the two maps.
         difference: (U, U), b − a: positive where B looks more.
         row_distance: (U,), total-variation distance ½ Σ|b − a| from 0 (the same) to 1 (no key in common); NaN where
             a query may attend to nothing in one of the two.
-        same: (U,), whether both have the same label at this place.
+        labels_a, labels_b: of the rows; `keys_a`, `keys_b` of the columns.
+        same: (U,), whether both rows have the same label at this place.
     """
 
     a: NDArray[np.float32]
@@ -29,6 +31,8 @@ class Comparison:
     row_distance: NDArray[np.float64]
     labels_a: tuple[str, ...]
     labels_b: tuple[str, ...]
+    keys_a: tuple[str, ...]
+    keys_b: tuple[str, ...]
     allowed_a: NDArray[np.bool_]
     allowed_b: NDArray[np.bool_]
     same: NDArray[np.bool_]
@@ -56,7 +60,8 @@ def compare(a: UnitTrace, b: UnitTrace, head_a: tuple[int, int], head_b: tuple[i
     a, b = drop_padding(a), drop_padding(b)
     check_alignable(a, b)
     map_a, map_b = a.attention[head_a], b.attention[head_b]
-    seeing = a.allowed.any(axis=-1) & b.allowed.any(axis=-1)
+    allowed_a, allowed_b = a.allowed_in(head_a[0]), b.allowed_in(head_b[0])
+    seeing = allowed_a.any(axis=-1) & allowed_b.any(axis=-1)
     return Comparison(
         a=map_a,
         b=map_b,
@@ -64,28 +69,35 @@ def compare(a: UnitTrace, b: UnitTrace, head_a: tuple[int, int], head_b: tuple[i
         row_distance=np.where(seeing, total_variation(map_a, map_b), np.nan),
         labels_a=a.labels,
         labels_b=b.labels,
-        allowed_a=a.allowed,
-        allowed_b=b.allowed,
+        keys_a=a.keys,
+        keys_b=b.keys,
+        allowed_a=allowed_a,
+        allowed_b=allowed_b,
         same=np.array([x == y for x, y in zip(a.labels, b.labels, strict=True)], dtype=bool),
     )
 
 
 def check_alignable(a: UnitTrace, b: UnitTrace) -> None:
-    """Raises HeadworkError, with both numbers, unless the two traces have equally many units."""
-    if len(a.units) == len(b.units):
-        return
-    if "pieces" in (a.units.level, b.units.level):
+    """Raises HeadworkError, with both numbers, unless the two traces have equally many rows, and columns."""
+    if len(a.units) != len(b.units):
+        _cannot_align(a.units, b.units)
+    if len(a.key_units) != len(b.key_units):
+        _cannot_align(a.key_units, b.key_units)
+
+
+def _cannot_align(a: Units, b: Units) -> NoReturn:
+    if "pieces" in (a.level, b.level):
         raise HeadworkError(
             "A has {n_a} tokens and B has {n_b}, so their maps can't be laid on each other. "
             "Compare word by word, or choose two sentences of equal length.",
-            n_a=len(a.units),
-            n_b=len(b.units),
+            n_a=len(a),
+            n_b=len(b),
         )
     raise HeadworkError(
         "A has {n_a} words and B has {n_b}, special tokens included, so their maps can't be laid on each other. "
         "Choose two sentences of equal length.",
-        n_a=len(a.units),
-        n_b=len(b.units),
+        n_a=len(a),
+        n_b=len(b),
     )
 
 
@@ -113,7 +125,7 @@ def all_row_distances(a: UnitTrace, b: UnitTrace) -> NDArray[np.float64]:
             layers_b=b.n_layers,
             heads_b=b.n_heads,
         )
-    rows = ~a.is_special & ~b.is_special & a.allowed.any(axis=-1) & b.allowed.any(axis=-1)
+    rows = ~a.is_special & ~b.is_special & a.rows_with(1) & b.rows_with(1)
     if not rows.any():
         return np.full(a.attention.shape[:2], np.nan)
     layers = zip(a.attention[:, :, rows], b.attention[:, :, rows], strict=True)

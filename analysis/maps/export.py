@@ -69,10 +69,10 @@ def tidy(trace: UnitTrace, heads: Sequence[tuple[int, int]] | None = None) -> pd
     Raises:
         HeadworkError: more than `MOST_ROWS` rows.
     """
-    n_units = len(trace.units)
+    n_units, n_keys = trace.attention.shape[-2:]
     if heads is None:
         heads = [(layer, head) for layer in range(trace.n_layers) for head in range(trace.n_heads)]
-    n_rows = len(heads) * n_units**2
+    n_rows = len(heads) * n_units * n_keys
     if n_rows > MOST_ROWS:
         raise HeadworkError(
             "{n_heads} heads of {n_tokens} tokens make {n_rows} rows; a table holds at most {most}. "
@@ -84,8 +84,8 @@ def tidy(trace: UnitTrace, heads: Sequence[tuple[int, int]] | None = None) -> pd
         )
     import pandas as pd  # as everywhere in this room only where it's needed: half a second to import
 
-    labels = np.array(trace.labels, dtype=object)
-    which, query, key = (axis.ravel() for axis in np.indices((len(heads), n_units, n_units)))
+    labels, keys = (np.array(each, dtype=object) for each in (trace.labels, trace.keys))
+    which, query, key = (axis.ravel() for axis in np.indices((len(heads), n_units, n_keys)))
     layer, head = np.array(heads, dtype=int).reshape(-1, 2).T
     return pd.DataFrame(
         {
@@ -94,9 +94,9 @@ def tidy(trace: UnitTrace, heads: Sequence[tuple[int, int]] | None = None) -> pd
             "query": query,
             "query_token": labels[query],
             "key": key,
-            "key_token": labels[key],
+            "key_token": keys[key],
             "weight": trace.attention[layer, head].ravel(),
-            "allowed": np.tile(trace.allowed.ravel(), len(heads)),
+            "allowed": np.array([trace.allowed_in(layer) for layer, _ in heads], dtype=bool).ravel(),
         }
     )
 
@@ -149,7 +149,7 @@ def read_csv(content: str | bytes) -> tuple[pd.DataFrame, dict[str, str]]:
 def npz_bytes(trace: AttentionTrace, source: Mapping[str, str], norms: NDArray[np.floating] | None = None) -> bytes:
     """Every map with all that is needed to read it, as a NumPy archive without pickles.
 
-    Arrays: attention (L, h, N, N), tokens (N,), mask (N, N), pieces (N,), word_ids (N,) with −1 for none,
+    Arrays: those of `model.arrays.trace_arrays`, pieces (N,), word_ids (N,) with −1 for none,
     is_special (N,), provenance (a JSON string), and value_norms (L, h, N) if given.
     """
     tokens = trace.tokenized

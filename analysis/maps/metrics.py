@@ -4,6 +4,7 @@ Every metric is a value for each row, averaged over the rows that count: queries
 two keys or more (with one key there is nothing to choose: the first word under a causal mask). A row whose
 previous or next unit doesn't exist, is special or is masked doesn't count for metrics about that neighbour. Where no
 row counts, the number is NaN. Over a corpus, average sentences, not rows.
+In cross-attention, where the keys are another text, metrics about places (neighbours, itself, distance) mean nothing.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.words.units import UnitTrace, rescale
+from model.errors import HeadworkError
 
 Values = NDArray[np.float64]
 MOST_LOCAL = 2  # units to either side that local mass takes in
@@ -23,7 +25,7 @@ MOST_LOCAL = 2  # units to either side that local mass takes in
 
 @dataclass(frozen=True)
 class LayerRows:
-    """What the metrics see of one layer: R rows that count, U keys."""
+    """What the metrics see of one layer: R rows that count, U keys. What is said of keys is (U,)."""
 
     weights: NDArray[np.float32]  # (h, R, U)
     others: NDArray[np.float32]  # (h, R, U)  Wn: special keys and self 0, rows rescaled
@@ -84,6 +86,7 @@ class Metric:
         unit: "" for shares from 0 to 1.
         highest: the largest value possible, from the number of units U. The least is 0.
         of: the value of each row (h, R) in one layer; NaN where a row doesn't count.
+        by_place: it compares the places of query and key, so both must be of one text.
     """
 
     name: str
@@ -92,6 +95,7 @@ class Metric:
     of: Callable[[LayerRows], Values]
     unit: str = ""
     highest: Callable[[int], float] = lambda n_units: 1.0
+    by_place: bool = False
 
 
 def row_entropy(weights: NDArray[np.floating]) -> Values:
@@ -144,37 +148,49 @@ _ALL = (
         LayerRows.distance,
         "positions",
         _most_distance,
+        by_place=True,
     ),
     Metric(
         "previous_mass",
         "Weight on previous",
         "Weight on the token or word just before, over rows that have one that isn't special.",
         lambda rows: rows.offset_mass(-1),
+        by_place=True,
     ),
     Metric(
         "next_mass",
         "Weight on next",
         "Weight on the token or word just after, over rows that have one that isn't special.",
         lambda rows: rows.offset_mass(1),
+        by_place=True,
     ),
-    Metric("self_mass", "Weight on itself", "Weight on the asking token or word.", lambda rows: rows.offset_mass(0)),
+    Metric(
+        "self_mass",
+        "Weight on itself",
+        "Weight on the asking token or word.",
+        lambda rows: rows.offset_mass(0),
+        by_place=True,
+    ),
     Metric(
         "local_mass",
         "Weight nearby",
         "Weight on what stands at most two positions away, itself included and special tokens left out.",
         _local_mass,
+        by_place=True,
     ),
     Metric(
         "previous_is_top",
         "Previous is the top",
         "Share of rows whose largest weight, special tokens left out, is on the one just before.",
         lambda rows: rows.offset_is_top(-1),
+        by_place=True,
     ),
     Metric(
         "next_is_top",
         "Next is the top",
         "Share of rows whose largest weight, special tokens left out, is on the one just after.",
         lambda rows: rows.offset_is_top(1),
+        by_place=True,
     ),
     Metric(
         "start_mass",
@@ -228,39 +244,59 @@ _ALL = (
 METRICS: dict[str, Metric] = {metric.name: metric for metric in _ALL}
 
 
-def row_metrics(trace: UnitTrace, names: Iterable[str] = tuple(METRICS)) -> dict[str, Values]:
+def metrics_of(trace: UnitTrace) -> list[str]:
+    """The names of the metrics that mean something in these maps: in cross-attention none that compare places."""
+    return [name for name, metric in METRICS.items() if trace.context is None or not metric.by_place]
+
+
+def row_metrics(trace: UnitTrace, names: Iterable[str] | None = None) -> dict[str, Values]:
     """Each metric for each row: name → (L, h, U), NaN for rows that don't count.
+
+    Args:
+        trace: weights between pieces or words, special tokens included.
+        names: of metrics; None = all that mean something in these maps.
 
     Raises:
         ValueError: special tokens were dropped from the trace, so that weights on them are unknown.
+        HeadworkError: a metric of places is asked for in cross-attention.
     """
     if not trace.is_complete:
         raise ValueError("Metrics need the special tokens: hand over the trace before they are dropped.")
-    chosen = [METRICS[name] for name in names]
-    special = trace.is_special
-    queries = np.flatnonzero(~special & (trace.allowed.sum(axis=-1) >= 2))  # (R,)
-    shape = trace.attention.shape[:-1]
-    values = {metric.name: np.full(shape, np.nan) for metric in chosen}
-    for layer, maps in enumerate(trace.attention):  # a layer at a time: at 512 tokens a map takes 1 MiB a head
-        weights = maps[:, queries]  # (h, R, U)
-        content = np.where(special, 0, weights)
-        content[:, np.arange(len(queries)), queries] = 0
-        rows = LayerRows(
-            weights=weights,
-            others=rescale(content),
-            allowed=trace.allowed[queries],
-            queries=queries,
-            is_content=~special,
-            is_punctuation=trace.units.of_kind("punctuation"),
-            is_start=trace.units.of_kind("start"),
-            is_separator=trace.units.of_kind("separator"),
-        )
+    chosen = [METRICS[name] for name in (metrics_of(trace) if names is None else names)]
+    for metric in chosen:
+        if metric.name not in metrics_of(trace):
+            raise HeadworkError(
+                "“{metric}” compares places in one text; in these maps the keys are another text.", metric=metric.title
+            )
+    values = {metric.name: np.full(trace.attention.shape[:-1], np.nan) for metric in chosen}
+    for layer in range(trace.n_layers):  # one at a time: at 512 tokens a map takes 1 MiB a head
+        rows = _rows_of(trace, layer)
         for metric in chosen:
-            values[metric.name][layer][:, queries] = metric.of(rows)
+            values[metric.name][layer][:, rows.queries] = metric.of(rows)
     return values
 
 
-def head_metrics(trace: UnitTrace, names: Iterable[str] = tuple(METRICS)) -> dict[str, Values]:
+def _rows_of(trace: UnitTrace, layer: int) -> LayerRows:
+    """The rows of one layer that count."""
+    keys, allowed = trace.key_units, trace.allowed_in(layer)
+    queries = np.flatnonzero(~trace.is_special & (allowed.sum(axis=-1) >= 2))  # (R,)
+    weights = trace.attention[layer][:, queries]  # (h, R, U)
+    content = np.where(keys.is_special, 0, weights)
+    if trace.context is None:
+        content[:, np.arange(len(queries)), queries] = 0
+    return LayerRows(
+        weights=weights,
+        others=rescale(content),
+        allowed=allowed[queries],
+        queries=queries,
+        is_content=~keys.is_special,
+        is_punctuation=keys.of_kind("punctuation"),
+        is_start=keys.of_kind("start"),
+        is_separator=keys.of_kind("separator"),
+    )
+
+
+def head_metrics(trace: UnitTrace, names: Iterable[str] | None = None) -> dict[str, Values]:
     """Each metric for each head: name → (L, h), the mean over rows that count; NaN where none does."""
     return {name: row_mean(values) for name, values in row_metrics(trace, names).items()}
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from analysis.maps.metrics import Values, row_mean, row_metrics
+from analysis.maps.metrics import Values, metrics_of, row_mean, row_metrics
 from analysis.words.units import UnitTrace
 
 if TYPE_CHECKING:
@@ -51,17 +51,19 @@ def find_patterns(trace: UnitTrace) -> list[list[tuple[Pattern, ...]]]:
 
     A label is about this sentence: with few rows, a high share is easily reached. Nothing here means `NO_PATTERN`.
     """
-    return _patterns(row_metrics(trace, [rule.metric for rule in RULES]))
+    known = metrics_of(trace)
+    return _patterns(row_metrics(trace, [rule.metric for rule in RULES if rule.metric in known]))
 
 
 def _patterns(rows: dict[str, Values]) -> list[list[tuple[Pattern, ...]]]:
-    means = {rule.metric: row_mean(rows[rule.metric]) for rule in RULES}
+    rules = [rule for rule in RULES if rule.metric in rows]
+    means = {rule.metric: row_mean(rows[rule.metric]) for rule in rules}
     counts = {name: (~np.isnan(rows[name])).sum(axis=-1) for name in means}
-    n_layers, n_heads, _ = rows[RULES[0].metric].shape
+    n_layers, n_heads = means[rules[0].metric].shape
 
     def of_head(layer: int, head: int) -> tuple[Pattern, ...]:
         earned: dict[str, list[tuple[Rule, float, int]]] = {}
-        for rule in RULES:
+        for rule in rules:
             value = float(means[rule.metric][layer, head])
             if value > rule.threshold or (rule.at_least and value == rule.threshold):
                 earned.setdefault(rule.label, []).append((rule, value, int(counts[rule.metric][layer, head])))

@@ -97,7 +97,7 @@ def read(
         by: whose words (`analysis.words.units.by_words`).
         hide_special: take rows and columns of special tokens away.
         rescale: divide each row by its sum: what is left sums to 1 again, norms become shares of the row.
-        norms: (L, h, N) from `value_norms`, for the norm reading; None = weights.
+        norms: (L, h, N) of the keys, from `value_norms`, for the norm reading; None = weights.
 
     Raises:
         HeadworkError: special tokens are to be hidden and there is nothing else; `norms` are of another text.
@@ -112,19 +112,19 @@ def read(
 
 def without_special(trace: UnitTrace, *, rescale: bool = False) -> Reading:
     """Rows and columns of special tokens taken away; `rescale` makes what is left of a row sum to 1."""
-    special = trace.is_special
+    special, special_keys = trace.is_special, trace.key_units.is_special
     left = words.drop_special(trace)
     queries = trace.attention[:, :, ~special]
     total = queries.sum(axis=-1, dtype=np.float64)  # (L, h, U)
-    on_special = queries[..., special].sum(axis=-1, dtype=np.float64)
+    on_special = queries[..., special_keys].sum(axis=-1, dtype=np.float64)
     removed = np.divide(on_special, total, out=np.zeros(total.shape), where=total > 0)
-    seeing = trace.allowed[~special].any(axis=-1)  # (U,)
+    seeing = trace.rows_with(1)[~special]  # (U,)
     emptied = (total > 0) & ~left.attention.any(axis=-1)
     return Reading(
         trace=_rescaled(left) if rescale else left,
         removed=removed,
         removed_overall=removed[..., seeing].mean(axis=-1) if seeing.any() else np.zeros(removed.shape[:2]),
-        removed_labels=tuple(dict.fromkeys(np.array(trace.labels, dtype=object)[special].tolist())),
+        removed_labels=tuple(dict.fromkeys(np.array(trace.keys, dtype=object)[special_keys].tolist())),
         n_emptied=emptied.sum(axis=-1),
     )
 
@@ -167,28 +167,26 @@ def _norms_of_block(block: TransformerBlock, x: torch.Tensor) -> torch.Tensor:
 
 
 def _norm_weighted(trace: AttentionTrace, norms: NDArray[np.floating]) -> AttentionTrace:
-    if norms.shape != trace.attention.shape[:-1]:
+    if norms.shape != (trace.n_layers, trace.n_heads, trace.n_keys):
         raise HeadworkError(
             "The values' norms are for {n_norms} tokens, but the map has {n_tokens}. Read both from one text.",
             n_norms=norms.shape[-1],
-            n_tokens=trace.n_tokens,
+            n_tokens=trace.n_keys,
         )
     return replace(trace, attention=trace.attention * norms.astype(np.float32)[:, :, None, :])
 
 
 def _untouched(trace: UnitTrace, *, rescale: bool) -> Reading:
-    n_layers, n_heads, n_units, _ = trace.attention.shape
+    shape = trace.attention.shape[:3]
     return Reading(
         trace=_rescaled(trace) if rescale else trace,
-        removed=np.zeros((n_layers, n_heads, n_units)),
-        removed_overall=np.zeros((n_layers, n_heads)),
+        removed=np.zeros(shape),
+        removed_overall=np.zeros(shape[:2]),
         removed_labels=(),
-        n_emptied=np.zeros((n_layers, n_heads), dtype=np.intp),
+        n_emptied=np.zeros(shape[:2], dtype=np.intp),
     )
 
 
 def _rescaled(trace: UnitTrace) -> UnitTrace:
-    scaled = np.stack(
-        [words.rescale(maps) for maps in trace.attention]
-    )  # `rescale` takes float64 for one layer at a time
-    return UnitTrace(trace.units, scaled, trace.allowed, trace.is_complete)
+    scaled = np.stack([words.rescale(maps) for maps in trace.attention])  # float64 for one layer at a time
+    return replace(trace, attention=scaled)

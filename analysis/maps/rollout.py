@@ -23,13 +23,20 @@ def rollout(attention: NDArray[np.floating], *, layers: int | None = None) -> ND
     An empty row of W (a query that may attend to nothing) passes on only its residual: its row of A is that of I.
 
     Args:
-        attention: (L, h, N, N).
+        attention: (L, h, N, N), of self-attention.
         layers: how many layers to go through; None = all.
 
     Returns:
         (layers, N, N): what each token (row) holds of each input token (column) after layer 1, 2, …; rows sum to 1.
     """
-    n_layers, _, n_tokens, _ = attention.shape
+    n_layers, _, n_tokens, n_keys = attention.shape
+    if n_tokens != n_keys:
+        raise HeadworkError(
+            "Rollout follows one text through all layers; these maps look from {n_tokens} tokens at {n_keys} of "
+            "another text.",
+            n_tokens=n_tokens,
+            n_keys=n_keys,
+        )
     layers = n_layers if layers is None else layers
     if not 1 <= layers <= n_layers:
         raise HeadworkError(

@@ -52,12 +52,12 @@ def head_similarity(trace: UnitTrace, *, most_rows: int | None = MOST_ROWS) -> S
         trace: weights whose rows sum to 1.
         most_rows: compare at most so many rows, evenly spaced; None = all.
     """
-    n_layers, n_heads, n_units, _ = trace.attention.shape
-    queries = np.flatnonzero(~trace.is_special & (trace.allowed.sum(axis=-1) >= 2))
+    n_layers, n_heads, _, n_keys = trace.attention.shape
+    queries = np.flatnonzero(~trace.is_special & trace.rows_with(2))
     chosen = queries
     if most_rows is not None and len(queries) > most_rows:
         chosen = queries[np.linspace(0, len(queries) - 1, most_rows).round().astype(int)]
-    rows = trace.attention[:, :, chosen].reshape(n_layers * n_heads, len(chosen), n_units)
+    rows = trace.attention[:, :, chosen].reshape(n_layers * n_heads, len(chosen), n_keys)
     bits = jensen_shannon(rows) if len(chosen) else np.full((len(rows), len(rows)), np.nan)
     return Similarity(bits, n_heads, len(chosen), len(queries))
 

@@ -69,27 +69,41 @@ class Units:
 
 @dataclass(frozen=True, eq=False)
 class UnitTrace:
-    """Every head's map between units.
+    """Every head's map between units. In cross-attention the columns are another text's; then (U, U) reads (U_q, U_k).
 
     Attributes:
+        units: the rows; in self-attention the columns too.
         attention: (L, h, U, U), [layer, head, query, key].
-        allowed: (U, U), True = some piece of the query may attend to some piece of the key.
+        allowed: (U, U), or (L, U, U) where layers have masks of their own; True = some piece of the query may attend
+            to some piece of the key.
         is_complete: False once columns with weight were dropped: rows then sum to less than 1.
+        context: the columns, in cross-attention; None in self-attention.
     """
 
     units: Units
     attention: NDArray[np.float32]
     allowed: NDArray[np.bool_]
     is_complete: bool = True
+    context: Units | None = None
+
+    @property
+    def key_units(self) -> Units:
+        """The columns."""
+        return self.units if self.context is None else self.context
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels of the U units."""
+        """The labels of the rows."""
         return self.units.labels
 
     @property
+    def keys(self) -> tuple[str, ...]:
+        """The labels of the columns."""
+        return self.key_units.labels
+
+    @property
     def is_special(self) -> NDArray[np.bool_]:
-        """(U,)."""
+        """(U,), of the rows."""
         return self.units.is_special
 
     @property
@@ -102,14 +116,19 @@ class UnitTrace:
         """Heads of one layer."""
         return int(self.attention.shape[1])
 
-    def content_rows(self) -> NDArray[np.intp]:
-        """Indices of the queries that are not special and may attend to something."""
-        return np.flatnonzero(~self.is_special & self.allowed.any(axis=-1))
+    def allowed_in(self, layer: int) -> NDArray[np.bool_]:
+        """(U, U), who may attend to whom in one layer, counted from 0."""
+        return self.allowed if self.allowed.ndim == 2 else self.allowed[layer]
+
+    def rows_with(self, least: int) -> NDArray[np.bool_]:
+        """(U,), True for queries that may attend to so many keys at least, in every layer."""
+        return np.asarray((self.allowed.sum(axis=-1) >= least).reshape(-1, len(self.units)).all(axis=0))
 
 
 def by_pieces(trace: AttentionTrace) -> UnitTrace:
     """The trace as it is: every piece a unit. Nothing is copied."""
-    return UnitTrace(piece_units(trace.tokenized), trace.attention, trace.allowed)
+    context = None if trace.context is None else piece_units(trace.context)
+    return UnitTrace(piece_units(trace.tokenized), trace.attention, trace.allowed, context=context)
 
 
 def by_words(trace: AttentionTrace, by: By | Sequence[Span] = "segmenter") -> UnitTrace:
@@ -118,14 +137,19 @@ def by_words(trace: AttentionTrace, by: By | Sequence[Span] = "segmenter") -> Un
     Args:
         trace: the maps between pieces.
         by: whose words: "segmenter", Chinese ones by jieba or the person's spaces (`words.chinese.part`) and all
-            others as the tokenizer has them; "tokenizer"; "spaces", whatever stands between spaces; or given spans.
+            others as the tokenizer has them; "tokenizer"; "spaces", whatever stands between spaces; or spans of the
+            queries' text.
 
     Raises:
         NoSegmenter: there is Chinese to part, and no segmenter installed.
     """
     units = word_units(trace.tokenized, by)
+    context = None if trace.context is None else word_units(trace.context, by if isinstance(by, str) else "segmenter")
     return UnitTrace(
-        units, aggregate(trace.attention, trace.allowed, units), aggregate_allowed(trace.allowed, units.pieces)
+        units,
+        aggregate(trace.attention, trace.allowed, units, context),
+        aggregate_allowed(trace.allowed, units.pieces, None if context is None else context.pieces),
+        context=context,
     )
 
 
@@ -182,63 +206,80 @@ def word_units(tokens: Tokens, by: By | Sequence[Span] = "segmenter") -> Units:
     )
 
 
-def aggregate(maps: NDArray[np.floating], allowed: NDArray[np.bool_], units: Units) -> NDArray[np.float32]:
+def aggregate(
+    maps: NDArray[np.floating], allowed: NDArray[np.bool_], units: Units, context: Units | None = None
+) -> NDArray[np.float32]:
     """Maps between pieces → maps between units: sum over the key's pieces, mean over the query's.
 
     Pieces that may attend to nothing don't take part in the mean, so that a unit's row sums to 1 if any of its pieces'
     rows does.
 
     Args:
-        maps: (…, N, N).
-        allowed: (N, N), between pieces.
+        maps: (…, N, N); (L, h, N, N) with masks per layer.
+        allowed: (N, N) or (L, N, N), between pieces.
         units: made from the same tokens.
+        context: the columns, made from the other text's tokens; None = `units`.
 
     Returns:
         (…, U, U) float32; `maps` itself where every piece is a unit.
     """
-    if len(units) == maps.shape[-1]:
+    columns = units if context is None else context
+    if (len(units), len(columns)) == maps.shape[-2:]:
         return maps.astype(np.float32, copy=False)
     order, starts = _layout(units.pieces)
-    rows = np.asarray(allowed.any(axis=-1))[order]  # (N,)
-    share = 1 / np.maximum(np.add.reduceat(rows.astype(np.float32), starts), 1)  # (U,)
-    keys = np.add.reduceat(maps[..., order], starts, axis=-1)  # (…, N, U)
+    key_order, key_starts = _layout(columns.pieces)
+    rows = np.asarray(allowed.any(axis=-1))[..., order]  # (N,) or (L, N)
+    share = 1 / np.maximum(np.add.reduceat(rows.astype(np.float32), starts, axis=-1), 1)  # (U,) or (L, U)
+    share = share[..., None] if share.ndim == 1 else share[:, None, :, None]
+    keys = np.add.reduceat(maps[..., key_order], key_starts, axis=-1)  # (…, N, U)
     queries = np.add.reduceat(keys[..., order, :], starts, axis=-2)  # (…, U, U)
-    return (queries * share[:, None]).astype(np.float32, copy=False)
+    return (queries * share).astype(np.float32, copy=False)
 
 
-def aggregate_allowed(allowed: NDArray[np.bool_], pieces: Sequence[Sequence[int]]) -> NDArray[np.bool_]:
-    """(N, N) → (U, U): a cell is allowed if any pair of pieces is."""
+def aggregate_allowed(
+    allowed: NDArray[np.bool_], pieces: Sequence[Sequence[int]], key_pieces: Sequence[Sequence[int]] | None = None
+) -> NDArray[np.bool_]:
+    """(…, N, N) → (…, U, U): a cell is allowed if any pair of pieces is. `key_pieces` where the columns differ."""
     order, starts = _layout(pieces)
-    keys = np.logical_or.reduceat(allowed[:, order], starts, axis=1)  # (N, U)
-    return np.asarray(np.logical_or.reduceat(keys[order], starts, axis=0))  # (U, U)
+    key_order, key_starts = _layout(key_pieces or pieces)
+    keys = np.logical_or.reduceat(allowed[..., key_order], key_starts, axis=-1)  # (…, N, U)
+    return np.asarray(np.logical_or.reduceat(keys[..., order, :], starts, axis=-2))  # (…, U, U)
 
 
-def select(trace: UnitTrace, kept: NDArray[np.bool_]) -> UnitTrace:
-    """The trace with only the rows and columns where `kept` (U,) is True. Weights stay as they are."""
-    if kept.all():
+def select(trace: UnitTrace, kept: NDArray[np.bool_], kept_keys: NDArray[np.bool_] | None = None) -> UnitTrace:
+    """The trace with only the rows and columns where `kept` (U,) is True. Weights stay as they are.
+
+    `kept_keys` (U_k,) says which columns stay where they differ from the rows.
+    """
+    kept_keys = kept if kept_keys is None else kept_keys
+    if kept.all() and kept_keys.all():
         return trace
-    index = np.flatnonzero(kept)
-    units = replace(
-        trace.units,
-        labels=tuple(trace.units.labels[i] for i in index),
-        kinds=tuple(trace.units.kinds[i] for i in index),
-        pieces=tuple(trace.units.pieces[i] for i in index),
-        word_ids=tuple(trace.units.word_ids[i] for i in index),
+    rows, columns = np.flatnonzero(kept), np.flatnonzero(kept_keys)
+    return UnitTrace(
+        units=_some(trace.units, rows),
+        attention=trace.attention[..., rows[:, None], columns],
+        allowed=trace.allowed[..., rows[:, None], columns],
+        is_complete=trace.is_complete and not trace.allowed[..., rows, :][..., ~kept_keys].any(),
+        context=None if trace.context is None else _some(trace.context, columns),
     )
-    attention = trace.attention[:, :, index[:, None], index]
-    allowed = trace.allowed[index[:, None], index]
-    complete = trace.is_complete and not trace.allowed[index][:, ~kept].any()
-    return UnitTrace(units, attention, allowed, complete)
+
+
+def _some(units: Units, index: NDArray[np.intp]) -> Units:
+    """The units at `index`, in that order."""
+    labels, kinds, pieces, word_ids = (
+        tuple(each[i] for i in index) for each in (units.labels, units.kinds, units.pieces, units.word_ids)
+    )
+    return replace(units, labels=labels, kinds=kinds, pieces=pieces, word_ids=word_ids)
 
 
 def drop_special(trace: UnitTrace) -> UnitTrace:
     """W: content only, not rescaled. A row sums to the weight that it leaves on content."""
-    return select(trace, ~trace.is_special)
+    return select(trace, ~trace.is_special, ~trace.key_units.is_special)
 
 
 def drop_padding(trace: UnitTrace) -> UnitTrace:
     """Without [PAD]. No row loses weight, since a padding mask blocks these columns."""
-    return select(trace, ~trace.units.of_kind("padding"))
+    return select(trace, ~trace.units.of_kind("padding"), ~trace.key_units.of_kind("padding"))
 
 
 def others(content: NDArray[np.floating]) -> NDArray[np.float32]:

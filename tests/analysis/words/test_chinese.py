@@ -148,7 +148,7 @@ def test_it_writes_no_file_and_costs_little(tmp_path):
     script = """
 import time
 from pathlib import Path
-from analysis import chinese
+from analysis.words import chinese
 statm = Path("/proc/self/statm")
 def resident():
     return int(statm.read_text().split()[1]) * 4096 / 1e6 if statm.is_file() else 0
@@ -156,7 +156,7 @@ before, start = resident(), time.process_time()
 chinese.part("小明笑了")
 print(time.process_time() - start, resident() - before)
 """
-    root = Path(chinese.__file__).parents[1]
+    root = Path(chinese.__file__).parents[2]
     home = {name: str(tmp_path) for name in ("HOME", "TMPDIR", "XDG_CACHE_HOME")} | {"PYTHONPATH": str(root)}
     seconds, megabytes = map(float, run(script, cwd=tmp_path, env={**os.environ, **home}))
     assert list(tmp_path.iterdir()) == []
@@ -166,7 +166,7 @@ print(time.process_time() - start, resident() - before)
 def test_many_threads_at_once_find_the_same_words():
     script = """
 import threading
-from analysis import chinese
+from analysis.words import chinese
 found, gate = [], threading.Barrier(16)
 def ask():
     gate.wait()  # the first one loads it
