@@ -17,7 +17,7 @@ from analysis.evidence.coreference import left_out
 from analysis.evidence.corpora.corpus import Corpus, read_corpus
 from analysis.evidence.dependencies import DependencyScores
 from analysis.evidence.gender import GenderScore
-from analysis.evidence.held_out import HeldOut, head_name
+from analysis.evidence.held_out import HeldOut
 from analysis.evidence.intervals import FEWEST_ARCS, Interval
 from analysis.evidence.noun_pairs import Share
 from analysis.evidence.report import Scores, as_text, report
@@ -125,7 +125,7 @@ def _gender(score: GenderScore) -> list[str]:
     found = score.chosen
     if found is None:
         return [*lines, "  a head can't be chosen: two pairs of nouns and both parts of the templates are needed"]
-    heads = " / ".join(f"{head_name(head)} ({share:.0%})" for head, share in found.heads)
+    heads = " / ".join(f"{head} ({share:.0%})" for head, share in found.heads)
     lines.append(f"  chosen, in how many divisions: {heads}")
     for name, share in (
         ("other nouns", found.other_nouns),
@@ -137,7 +137,7 @@ def _gender(score: GenderScore) -> list[str]:
     head = found.heads[0][0]
     lines += [
         f"  {'mean of all maps':27}{score.mean_map:6.1%}   (mean over heads {score.mean_of_heads:.1%})",
-        f"  {head_name(head)}: nouns swapped, the arrow goes along {score.follows_noun[head]:.1%}; other pronoun, it "
+        f"  {head}: nouns swapped, the arrow goes along {score.follows_noun[head]:.1%}; other pronoun, it "
         f"changes {score.follows_pronoun[head]:.1%}; asked from other words {score.query_control[head]:.1%}",
     ]
     return lines
@@ -152,7 +152,7 @@ def _share(share: Share) -> str:
 def _result(result: HeldOut | None) -> str:
     if result is None:
         return ""
-    heads = " / ".join(dict.fromkeys(head_name(head) for head in result.heads))
+    heads = " / ".join(dict.fromkeys(str(head) for head in result.heads))
     baselines = " / ".join(dict.fromkeys(result.baselines))
     return (
         f"{heads:11} {result.accuracy:6.1%} {_bounds(result.interval):13} {result.baseline:6.1%} ({baselines})  "

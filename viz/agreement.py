@@ -10,6 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from analysis.evidence.agreement import Answers
+from model.head_id import HeadId
 from viz.dependency_arcs import GOLD, HIT
 from viz.theme import ACCENT, TEXT, Translate, layout, untranslated
 
@@ -65,7 +66,7 @@ def agreement_figure(
         )
         _bars(figure, answers, weights, rows, f"x{axis}", text_scale, t)
         n_right = int(answers.n_right()[head])
-        name = f"{head[0] + 1}-{head[1] + 1}"
+        name = str(HeadId(*head))
         name = f"<b><u>{name}</u></b>" if head == selected else f"<b>{name}</b>"
         notes.append(
             {

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import plotly.graph_objects as go
 from plotly.colors import get_colorscale
 
+from model.head_id import HeadId
 from viz.heatmaps import CELL, MAP_HEIGHT, hatching, weight_cells
 from viz.maps import Maps, Singles, says_blocks
 from viz.style import PLAIN, Style, is_less, signed
@@ -172,7 +173,7 @@ def _look(
     """Layout with title, the heads' names, and the selected one outlined."""
     names = []
     for head in range(grid.n_heads):
-        box, name = grid.box(head), f"{layer + 1}-{head + 1}"
+        box, name = grid.box(head), str(HeadId(layer, head))
         bold = f"<b>{name}</b>" if head == selected else name
         names.append(heading(bold, x=box["x0"], y=box["y0"], size=(12 if title else 14) * scale, xshift=-2))
         names[-1] |= {"xref": "x", "yref": "y"}

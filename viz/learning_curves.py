@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import plotly.graph_objects as go
 
+from model.head_id import HeadId
 from viz.block import GREY
 from viz.steps import head_colour
 from viz.theme import ACCENT, COLORSCALE, TEXT, Translate, layout, percent, untranslated
@@ -130,7 +131,7 @@ def entropy_figure(steps: Sequence[int], entropy: Floats, n_keys: int, *, t: Tra
                 go.Scatter(
                     x=np.asarray(steps, dtype=np.int32),
                     y=entropy[:, layer, head].astype(np.float32),
-                    name=f"{layer + 1}-{head + 1}",
+                    name=str(HeadId(layer, head)),
                     mode="lines",
                     line={"width": 2.5, "color": head_colour(head), "dash": DASHES[layer % len(DASHES)]},
                     hovertemplate="%{fullData.name}: %{y:.2f}<extra></extra>",
@@ -155,7 +156,7 @@ def switched_off_figure(
     n_layers, n_heads = left.shape[:2]
     shown = [number for number in range(len(relations)) if not np.isnan(whole[number])]
     z = np.vstack([whole[None], left.reshape(-1, left.shape[-1])])[:, shown]  # (1 + L h, R)
-    names = [f"{layer + 1}-{head + 1}" for layer in range(n_layers) for head in range(n_heads)]
+    names = [str(HeadId(layer, head)) for layer in range(n_layers) for head in range(n_heads)]
     rows = [t("every head on"), *(t("without {head}").format(head=name) for name in names)]
     if chance is not None:
         z = np.vstack([z, np.full((1, len(shown)), chance)])

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from model.head_id import HeadId
 from viz.encoding import coarsen, colours, curve, encode, message
 from viz.style import PLAIN, Style
 from viz.theme import ACCENT, COLORSCALE, Translate, untranslated
@@ -111,18 +112,12 @@ def overview_view(
     }
 
 
-def head_name(layer: int, head: int) -> str:
-    """Layer-head counted from 1: "4-2" for layer 3 and head 1."""
-    return f"{layer + 1}-{head + 1}"
-
-
-def parse_head(name: Any, n_layers: int, n_heads: int) -> tuple[int, int] | None:
-    """The inverse of `head_name`; None for anything that isn't a head of such a model."""
-    parts = str(name).split("-")
-    if len(parts) != 2 or not all(part.isascii() and part.isdigit() and len(part) < 4 for part in parts):
+def parse_head(name: Any, n_layers: int, n_heads: int) -> HeadId | None:
+    """The head of that name; None for anything that isn't a head of such a model."""
+    try:
+        return HeadId.parse(name, (n_layers, n_heads))
+    except ValueError:
         return None
-    layer, head = int(parts[0]) - 1, int(parts[1]) - 1
-    return (layer, head) if 0 <= layer < n_layers and 0 <= head < n_heads else None
 
 
 def _metric(metric: Metric) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import plotly.graph_objects as go
 from plotly.colors import sample_colorscale
 
+from model.head_id import HeadId
 from viz.style import DIFFERENCE_SCALE
 from viz.theme import ACCENT, HOLE, MASKED_FILL, MASKED_LINES, TEXT, Translate, layout, untranslated
 
@@ -238,7 +239,7 @@ def used_against_looked(
         t: translates the figure's own words.
     """
     layer, head = (axis.ravel() for axis in np.indices(attention.shape))
-    names = [f"{a + 1}-{b + 1}" for a, b in zip(layer.tolist(), head.tolist(), strict=True)]
+    names = [str(HeadId(a, b)) for a, b in zip(layer.tolist(), head.tolist(), strict=True)]
     is_selected = (layer == selected[0]) & (head == selected[1])
     far = set(np.argsort(-attention.ravel())[:3]) | set(np.argsort(-change.ravel())[:3])
     sentence = t("head {head}: weight {x}, change {y}")

@@ -58,7 +58,7 @@ class Answers:
         """(L, h), how many of the questions each head gets right."""
         return np.asarray(self.hits.sum(axis=(-2, -1)))
 
-    def guessed(self) -> float:
+    def expected_by_chance(self) -> float:
         """How many of the heads would get every question right by tossing coins."""
         n_layers, n_heads = self.weights.shape[:2]
         return float(n_layers * n_heads / 2**self.n_asked)

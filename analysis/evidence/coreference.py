@@ -117,7 +117,7 @@ def _score_subset(run: Run, subset: Subset, seed: int, draws: int) -> Coreferenc
     kept = np.array(list(rows))
     names = [name for name in BASELINES if name != "nearest subject" or _has_subjects(run, rows)]
     is_right = right_table(run.passages)  # (P, C)
-    guesses = np.array([[BASELINES[name](run.passages[i], rows[i]) for name in names] for i in rows])  # (n, K)
+    picked = np.array([[BASELINES[name](run.passages[i], rows[i]) for name in names] for i in rows])  # (n, K)
     documents = [(p.place.file, p.doc) if p.doc is not None else None for p in run.passages]
     plain = np.array([i for i, passage in enumerate(run.passages) if passage.cell is None])
     among, unit = groups_of([documents[i] for i in plain])
@@ -126,7 +126,7 @@ def _score_subset(run: Run, subset: Subset, seed: int, draws: int) -> Coreferenc
     asked = picks[starts[kept]].astype(np.int64)  # (n, L, h); every passage here has something to choose
     hits = Hits(
         heads=is_right[kept[:, None, None], asked],
-        baselines=is_right[kept[:, None], guesses],
+        baselines=is_right[kept[:, None], picked],
         names=tuple(names),
         example=kept,
         group=groups[kept],

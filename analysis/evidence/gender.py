@@ -27,7 +27,7 @@ from analysis.evidence.scoring import Run
 
 PARTS = (1, 2)
 QUESTIONS = [(0, 0), (0, 1), (1, 0), (1, 1)]  # a whole cell: order of the nouns, and which of them is meant
-GUESS = "first"  # of the baselines; every guess by place is right in half of each cell
+BASELINE = "first"  # every baseline that goes by place is right in half of each cell
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +142,7 @@ def _score_file(run: Run, file: str, seed: int, draws: int) -> GenderScore | Non
     hits = Hits(
         heads=right[common],
         baselines=(found.place == 0)[common, None],
-        names=(GUESS,),
+        names=(BASELINE,),
         example=found.passage[common],
         group=pair[common],
         second_half=np.zeros(int(common.sum()), dtype=bool),  # `choose` makes its own divisions

@@ -7,7 +7,6 @@ score on the same data.) Intervals hold for the heads chosen: they don't say how
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,8 +21,7 @@ from analysis.evidence.intervals import (
     interval,
     percentile_interval,
 )
-
-Head = tuple[int, int]
+from model.head_id import HeadId
 
 
 @dataclass(frozen=True)
@@ -38,7 +36,7 @@ class HeldOut:
             group only.
     """
 
-    heads: tuple[Head, Head]
+    heads: tuple[HeadId, HeadId]
     baselines: tuple[str, str]
     accuracy: float
     baseline: float
@@ -110,7 +108,7 @@ def held_out(hits: Hits, *, draws: int = DRAWS, seed: int = 0) -> HeldOut | None
     n_heads = hits.heads.shape[2]
     accuracy, baseline, gain = (float(mean) for mean in values.mean(axis=0))
     return HeldOut(
-        heads=(divmod(heads[0], n_heads), divmod(heads[1], n_heads)),
+        heads=(HeadId(*divmod(heads[0], n_heads)), HeadId(*divmod(heads[1], n_heads))),
         baselines=(hits.names[baselines[0]], hits.names[baselines[1]]),
         accuracy=accuracy,
         baseline=baseline,
@@ -134,7 +132,7 @@ class HeadIntervals:
 
     accuracy: NDArray[np.float64]
     gain: NDArray[np.float64]
-    ties: tuple[Head, ...]
+    ties: tuple[HeadId, ...]
 
 
 def head_intervals(hits: Hits, *, draws: int = DRAWS, seed: int = 0) -> HeadIntervals | None:
@@ -153,13 +151,8 @@ def head_intervals(hits: Hits, *, draws: int = DRAWS, seed: int = 0) -> HeadInte
     return HeadIntervals(
         accuracy=percentile_interval(shares[:, :-1]).reshape(shape),
         gain=percentile_interval(shares[:, :-1] - shares[:, -1:]).reshape(shape),
-        ties=tuple(divmod(int(i), hits.heads.shape[2]) for i in order if behind[i] <= 0),
+        ties=tuple(HeadId(*divmod(int(i), hits.heads.shape[2])) for i in order if behind[i] <= 0),
     )
-
-
-def head_name(head: Sequence[int]) -> str:
-    """(2, 0) → "3-1"."""
-    return f"{head[0] + 1}-{head[1] + 1}"
 
 
 def _allows_intervals(hits: Hits) -> bool:

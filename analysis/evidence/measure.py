@@ -40,6 +40,7 @@ from model import AttentionModel, load
 from model.catalogue import DEFAULT_MODEL
 from model.command_line import EXIT_OK, command
 from model.files import check_writable, write_whole
+from model.head_id import HeadId
 from model.settings import threads
 
 EVERY = {
@@ -185,7 +186,7 @@ def measure_patterns(model: AttentionModel) -> dict[str, Any]:
     apart = np.mean(bits, axis=0)  # (L·h, L·h)
     nearest = [
         [
-            [f"{int(i) // model.n_heads + 1}-{int(i) % model.n_heads + 1}", round(float(row[i]), 3)]
+            [str(HeadId(*divmod(int(i), model.n_heads))), round(float(row[i]), 3)]
             for i in np.argsort(row, kind="stable")
             if i != own
         ][:3]

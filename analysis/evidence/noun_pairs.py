@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.evidence.held_out import Head
 from analysis.evidence.intervals import DRAWS, FEWEST_ARCS, FEWEST_GROUPS, Interval, bootstrap, interval
+from model.head_id import HeadId
 
 PARTS = 2  # of the templates
 MOST_DIVISIONS = 1000  # of the pairs in two halves; 12 pairs have 924
@@ -44,7 +44,7 @@ class Chosen:
         rarer_nouns: pairs on which no head is chosen, in the other templates; None without any.
     """
 
-    heads: tuple[tuple[Head, float], ...]
+    heads: tuple[tuple[HeadId, float], ...]
     other_nouns: Share
     new_templates: Share
     rarer_nouns: Share | None
@@ -96,7 +96,7 @@ def choose(
     n_heads = right.shape[2]
     rest = slice(n_pairs, None)
     return Chosen(
-        heads=tuple((divmod(number, n_heads), times / head.size) for number, times in chosen.most_common()),
+        heads=tuple((HeadId(*divmod(number, n_heads)), times / head.size) for number, times in chosen.most_common()),
         other_nouns=_share(shares[0][:n_pairs], counts[:n_pairs], seed, draws),
         new_templates=_share(shares[1][:n_pairs], counts[:n_pairs], seed, draws),
         rarer_nouns=_share(shares[1][rest], counts[rest], seed, draws) if len(counts) > n_pairs else None,

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from analysis.evidence.corpora.corpus import Corpus
 from analysis.evidence.dependencies import OFFSETS
-from analysis.evidence.held_out import head_name
 from analysis.evidence.intervals import FEWEST_ARCS
 from analysis.evidence.report import Scores, report
 from analysis.evidence.scoring import Run
+from model.head_id import HeadId
 
 FOLDER = Path(__file__).parents[2] / "data" / "records"
 OWN_FILES = ("grammar_en.jsonl", "hand_en.jsonl")
@@ -43,7 +43,6 @@ SHIPPED: dict[str, dict[str, tuple[Variant, ...]]] = {
 }
 
 Grid = NDArray[np.float64]
-Head = tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +55,7 @@ class Table:
         accuracy: (L, h), 0 to 1.
         low, high: (L, h), interval of each head's accuracy as if it alone had been asked about; None under 30 arcs.
         gain_low, gain_high: likewise of its gain over the baseline.
-        baseline, baseline_name: the best fixed offset ("-2"), or the best guess of the coreference baselines.
+        baseline, baseline_name: the best fixed offset ("-2"), or the best of the coreference baselines.
         held_out: heads and baselines chosen on one half and scored on the other, see `HeldOut`; for `GENDER` chosen on
             other nouns and templates, see `analysis.evidence.noun_pairs`; None = no halves.
         query_control: (L, h), the right mention found from other words; None for a relation.
@@ -96,10 +95,10 @@ class Table:
         """(L, h), True where the whole interval of the gain lies above 0; without intervals, where the gain does."""
         return np.asarray((self.gain if self.gain_low is None else self.gain_low) > 0)
 
-    def ranked(self) -> list[Head]:
+    def ranked(self) -> list[HeadId]:
         """All heads, the most accurate first."""
         order = np.argsort(-self.accuracy.ravel(), kind="stable")
-        return [divmod(int(i), self.accuracy.shape[1]) for i in order]
+        return [HeadId(*divmod(int(i), self.accuracy.shape[1])) for i in order]
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,27 +220,15 @@ def patterns(model: str = "minilm") -> dict[str, Any] | None:
 
 def best_heads(record: Record, tasks: list[tuple[str, str]]) -> list[str]:
     """The heads that were chosen for any of the tasks and beat the baseline there, in their order."""
-    names: set[Head] = set()
+    names: set[HeadId] = set()
     for task, direction in tasks:
         table = record.table(task, direction)
         if table is None or table.held_out is None:
             continue
         bounds = table.held_out["gain_interval"]
         if bounds is not None and bounds[0] > 0:
-            names |= {parse_head(name) for name in table.held_out["heads"]}
-    return [head_name(head) for head in sorted(names)]
-
-
-def parse_head(name: str) -> Head:
-    """Layer and head from 0: "3-1" is (2, 0).
-
-    Raises:
-        ValueError: not two whole numbers with a line between them, counted from 1.
-    """
-    layer, _, head = name.partition("-")
-    if not (layer.isdecimal() and head.isdecimal() and int(layer) and int(head)):
-        raise ValueError(f"{name!r} names no head; a name is layer-head from 1, such as 3-1.")
-    return int(layer) - 1, int(head) - 1
+            names |= {HeadId.parse(name) for name in table.held_out["heads"]}
+    return [str(head) for head in sorted(names)]
 
 
 def _relation(each: Mapping[str, Any], n_arrows: int) -> Table:

@@ -13,8 +13,8 @@ from analysis.evidence.controls import Control
 from analysis.evidence.coreference import CoreferenceScore, left_out, score_coreference
 from analysis.evidence.corpora.corpus import Corpus
 from analysis.evidence.dependencies import DependencyScores, RelationScore, score_dependencies
-from analysis.evidence.gender import GUESS, GenderScore, score_gender
-from analysis.evidence.held_out import HeadIntervals, HeldOut, head_name
+from analysis.evidence.gender import BASELINE, GenderScore, score_gender
+from analysis.evidence.held_out import HeadIntervals, HeldOut
 from analysis.evidence.intervals import DRAWS, FEWEST_ARCS, FEWEST_SENTENCES, LEVEL, Interval
 from analysis.evidence.noun_pairs import Chosen, Share
 from analysis.evidence.scoring import Run
@@ -165,7 +165,7 @@ def _gender(score: GenderScore) -> dict[str, Any]:
         "n": score.n,
         "left_out": {"unclear": score.n_unclear, "incomplete": score.n_incomplete},
         "accuracy": _grid(score.accuracy),
-        "baselines": {GUESS: _number(float(score.hits.baseline_accuracy()[0]))},
+        "baselines": {BASELINE: _number(float(score.hits.baseline_accuracy()[0]))},
         "held_out": _chosen(score.chosen),
         "mean_map": _number(score.mean_map),
         "mean_of_heads": _number(score.mean_of_heads),
@@ -193,9 +193,9 @@ def _chosen(found: Chosen | None) -> dict[str, Any] | None:
     bounds = found.new_templates.interval
     accuracy = found.new_templates.accuracy
     return {
-        "heads": [head_name(head) for head, _ in found.heads],
+        "heads": [str(head) for head, _ in found.heads],
         "chosen_in": [_number(share) for _, share in found.heads],
-        "baselines": [GUESS],
+        "baselines": [BASELINE],
         "accuracy": _number(accuracy),
         "interval": _interval(bounds),
         "baseline": 0.5,
@@ -219,7 +219,7 @@ def _held_out(result: HeldOut | None) -> dict[str, Any] | None:
     if result is None:
         return None
     return {
-        "heads": [head_name(head) for head in result.heads],
+        "heads": [str(head) for head in result.heads],
         "baselines": list(result.baselines),
         "accuracy": _number(result.accuracy),
         "interval": _interval(result.interval),
@@ -230,7 +230,7 @@ def _held_out(result: HeldOut | None) -> dict[str, Any] | None:
 
 
 def _ties(intervals: HeadIntervals | None) -> list[str] | None:
-    return None if intervals is None else [head_name(head) for head in intervals.ties]
+    return None if intervals is None else [str(head) for head in intervals.ties]
 
 
 def _head_intervals(intervals: HeadIntervals | None) -> dict[str, Any] | None:

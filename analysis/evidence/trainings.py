@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from model.head_id import HeadId
 from model.training import Training
 
 
@@ -34,7 +35,7 @@ def heads_table(trainings: Sequence[Training]) -> pd.DataFrame:
         for frame in list(training.frames):
             for layer in range(training.settings.layers):
                 for head in range(training.settings.heads):
-                    row = _about(training) | {"step": frame.step, "head": f"{layer + 1}-{head + 1}"}
+                    row = _about(training) | {"step": frame.step, "head": str(HeadId(layer, head))}
                     row["entropy"] = float(frame.entropy[layer, head])
                     for number, relation in enumerate(relations):
                         row[f"share {relation.id}"] = float(frame.share[layer, head, number])

@@ -9,6 +9,7 @@ import numpy as np
 
 from analysis.maps.metrics import Values, metrics_of, row_mean, row_metrics
 from analysis.words.units import UnitTrace
+from model.head_id import HeadId
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,12 +79,12 @@ def metrics_table(trace: UnitTrace) -> pd.DataFrame:
 
     rows = row_metrics(trace)
     n_layers, n_heads = trace.n_layers, trace.n_heads
-    layer, head = (axis.ravel() + 1 for axis in np.indices((n_layers, n_heads)))
+    layer, head = (axis.ravel() for axis in np.indices((n_layers, n_heads)))
     return pd.DataFrame(
         {
-            "name": [f"{a}-{b}" for a, b in zip(layer, head, strict=True)],
-            "layer": layer,
-            "head": head,
+            "name": [str(HeadId(a, b)) for a, b in zip(layer.tolist(), head.tolist(), strict=True)],
+            "layer": layer + 1,
+            "head": head + 1,
             **{name: row_mean(values).ravel() for name, values in rows.items()},
             "patterns": [[pattern.title for pattern in of_head] for layer in _patterns(rows) for of_head in layer],
         }

@@ -266,10 +266,13 @@ def select(trace: UnitTrace, kept: NDArray[np.bool_], kept_keys: NDArray[np.bool
 
 def _some(units: Units, index: NDArray[np.intp]) -> Units:
     """The units at `index`, in that order."""
-    labels, kinds, pieces, word_ids = (
-        tuple(each[i] for i in index) for each in (units.labels, units.kinds, units.pieces, units.word_ids)
+    return replace(
+        units,
+        labels=tuple(units.labels[i] for i in index),
+        kinds=tuple(units.kinds[i] for i in index),
+        pieces=tuple(units.pieces[i] for i in index),
+        word_ids=tuple(units.word_ids[i] for i in index),
     )
-    return replace(units, labels=labels, kinds=kinds, pieces=pieces, word_ids=word_ids)
 
 
 def drop_special(trace: UnitTrace) -> UnitTrace:

@@ -133,9 +133,9 @@ class Grammar:
         who = torch.stack([tables.meant[casting], torch.full((size,), SUBJECT)], dim=-1)  # (B, R): pronoun, verb
         keys = tables.places[layout].gather(1, who)  # (B, R)
         at_verb = (torch.arange(self.n_tokens) == tables.places[layout, ROLES.index("V")][:, None])[..., None]
-        arcs = torch.where(at_verb, keys[:, None], NO_KEY)  # (B, N, R)
+        led_to = torch.where(at_verb, keys[:, None], NO_KEY)  # (B, N, R)
         targets = torch.where(at_verb, stems.gather(1, who)[:, None], NOTHING_ASKED)
-        return Batch(ids, targets, arcs)
+        return Batch(ids, targets, led_to)
 
     @cached_property
     def _tables(self) -> _Tables:

@@ -20,11 +20,11 @@ N_INDUCTION = 16
 def neighbours(generator: torch.Generator, size: int) -> Batch:
     """Every position names the letters at offsets −2, −1, +1 and +2; beyond the ends nothing is asked."""
     ids = torch.randint(len(LETTERS), (size, N_NEIGHBOURS), generator=generator)  # (B, N)
-    keys = torch.arange(N_NEIGHBOURS)[:, None] + torch.tensor(OFFSETS)  # (N, R)
-    inside = (keys >= 0) & (keys < N_NEIGHBOURS)
-    arcs = keys.masked_fill(~inside, NO_KEY).expand(size, -1, -1)  # (B, N, R)
-    targets = ids[:, keys.clamp(0, N_NEIGHBOURS - 1)].masked_fill(~inside, NOTHING_ASKED)  # (B, N, R)
-    return Batch(ids, targets, arcs)
+    places = torch.arange(N_NEIGHBOURS)[:, None] + torch.tensor(OFFSETS)  # (N, R)
+    inside = (places >= 0) & (places < N_NEIGHBOURS)
+    keys = places.masked_fill(~inside, NO_KEY).expand(size, -1, -1)  # (B, N, R)
+    targets = ids[:, places.clamp(0, N_NEIGHBOURS - 1)].masked_fill(~inside, NOTHING_ASKED)  # (B, N, R)
+    return Batch(ids, targets, keys)
 
 
 def twins(generator: torch.Generator, size: int) -> Batch:
@@ -38,8 +38,8 @@ def twins(generator: torch.Generator, size: int) -> Batch:
     same = (letters[:, :, None] == letters[:, None, :]) & ~torch.eye(n_tokens, dtype=torch.bool)  # (B, N, N)
     twin = same.int().argmax(dim=-1)  # (B, N): the only one
     left = torch.arange(-1, n_tokens - 1).expand(size, -1)  # (B, N); −1 = NO_KEY for the first
-    arcs = torch.stack([left, twin], dim=-1)  # (B, N, R)
-    return Batch(letters * N_NUMBERS + numbers, _at(arcs, numbers), arcs)
+    keys = torch.stack([left, twin], dim=-1)  # (B, N, R)
+    return Batch(letters * N_NUMBERS + numbers, _at(keys, numbers), keys)
 
 
 def induction(generator: torch.Generator, size: int) -> Batch:
@@ -52,16 +52,16 @@ def induction(generator: torch.Generator, size: int) -> Batch:
     seen = (ids[:, :, None] == ids[:, None, :]) & (place < place[:, None])  # (B, query, key)
     last = torch.where(seen, place, NO_KEY).amax(dim=-1)  # (B, N)
     match = torch.where(last == NO_KEY, NO_KEY, last + 1)
-    arcs = torch.stack([(place - 1).expand(size, -1), match], dim=-1)  # (B, N, R)
-    targets = _at(arcs, ids)
+    keys = torch.stack([(place - 1).expand(size, -1), match], dim=-1)  # (B, N, R)
+    targets = _at(keys, ids)
     targets[..., 0] = NOTHING_ASKED
-    return Batch(ids, targets, arcs)
+    return Batch(ids, targets, keys)
 
 
-def _at(arcs: torch.Tensor, answers: torch.Tensor) -> torch.Tensor:
+def _at(keys: torch.Tensor, answers: torch.Tensor) -> torch.Tensor:
     """The answers (B, N) that stand at the keys (B, N, R); NOTHING_ASKED where there is no key."""
-    found = answers[:, :, None].expand(-1, -1, arcs.size(-1)).gather(1, arcs.clamp(min=0))
-    return found.masked_fill(arcs == NO_KEY, NOTHING_ASKED)
+    found = answers[:, :, None].expand(-1, -1, keys.size(-1)).gather(1, keys.clamp(min=0))
+    return found.masked_fill(keys == NO_KEY, NOTHING_ASKED)
 
 
 NEIGHBOURS = Task(

@@ -25,12 +25,12 @@ class Batch(NamedTuple):
     Attributes:
         ids: (B, N), numbers in the task's vocabulary.
         targets: (B, N, R), numbers in the task's answers; NOTHING_ASKED where nothing is asked.
-        arcs: (B, N, R), the key that the relation leads the query to; NO_KEY where it leads nowhere.
+        keys: (B, N, R), the key that the relation leads the query to; NO_KEY where it leads nowhere.
     """
 
     ids: Tensor
     targets: Tensor
-    arcs: Tensor
+    keys: Tensor
 
 
 @dataclass(frozen=True)
@@ -132,9 +132,9 @@ class Task:
         """Keys out of reach and keys in all, each (R,), in 4,096 sentences."""
         allowed = mask.allowed(self.n_tokens) | torch.eye(self.n_tokens, dtype=torch.bool)  # the residual stays
         reached = torch.linalg.matrix_power(allowed.double(), layers) > 0  # (N, N)
-        arcs = self.batch(torch.Generator().manual_seed(0), 4096).arcs
-        leads = arcs != NO_KEY  # (B, N, R)
-        is_seen = reached[torch.arange(self.n_tokens)[:, None], arcs.clamp(min=0)]
+        keys = self.batch(torch.Generator().manual_seed(0), 4096).keys
+        leads = keys != NO_KEY  # (B, N, R)
+        is_seen = reached[torch.arange(self.n_tokens)[:, None], keys.clamp(min=0)]
         return (leads & ~is_seen).sum(dim=(0, 1)).double(), leads.sum(dim=(0, 1)).double()
 
     @property

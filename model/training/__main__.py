@@ -16,6 +16,7 @@ import torch
 from model.command_line import EXIT_OK, EXIT_STOPPED, command, fail
 from model.errors import HeadworkError
 from model.files import check_writable, write_whole
+from model.head_id import HeadId
 from model.settings import threads
 from model.tasks import TASKS, find_task
 from model.training import Settings, Training, winners
@@ -123,7 +124,7 @@ def _line(training: Training, run: dict[str, Any]) -> str:
     _, by_relation = training.test()
     found = winners(training.frames[-1])
     parts = [
-        f"{relation.id}: {'' if not relation.asked else f'{right:.3f} '}head {layer + 1}-{head + 1} ({share:.2f})"
+        f"{relation.id}: {'' if not relation.asked else f'{right:.3f} '}head {HeadId(layer, head)} ({share:.2f})"
         for relation, right, (layer, head), share in zip(
             training.task.relations, by_relation, found.heads, found.shares, strict=True
         )
@@ -140,7 +141,7 @@ def _without(training: Training) -> str:
     """Such as "1-1 left 1.00 twin 0.05; 1-2 left 0.04 twin 1.00"."""
     without = training.switched_off().without  # (L, h, R)
     return "; ".join(
-        f"{layer + 1}-{head + 1} "
+        f"{HeadId(layer, head)} "
         + " ".join(f"{training.task.relations[i].id} {without[layer, head, i]:.2f}" for i in training.task.asked)
         for layer in range(without.shape[0])
         for head in range(without.shape[1])

@@ -100,9 +100,9 @@ def look(network: Network, task: Task, held_out: Batch, mask: Tensor | None, ste
 
     attention = output.attention  # (L, B, h, N, N)
     n_layers, _, n_heads, _, _ = attention.shape
-    leads = held_out.arcs != NO_KEY  # (B, N, R)
+    leads = held_out.keys != NO_KEY  # (B, N, R)
     counts = leads.sum(dim=(0, 1))  # (R,)
-    keys = held_out.arcs.clamp(min=0)[None, :, None].expand(n_layers, -1, n_heads, -1, -1)  # (L, B, h, N, R)
+    keys = held_out.keys.clamp(min=0)[None, :, None].expand(n_layers, -1, n_heads, -1, -1)  # (L, B, h, N, R)
     weights = attention.gather(-1, keys) * leads[None, :, None]  # (L, B, h, N, R)
     hits = (attention.argmax(dim=-1, keepdim=True) == keys) & leads[None, :, None]
     rows = leads.any(dim=-1)  # (B, N)

@@ -8,6 +8,7 @@ import streamlit as st
 
 from analysis import UnitTrace
 from model import AttentionTrace, HeadworkError
+from model.head_id import HeadId
 from ui.attention import maps
 from ui.attention import view as explorer_view
 from ui.attention.view import View
@@ -30,7 +31,7 @@ def pair(labels: tuple[str, ...]) -> Pair | None:
     of, chosen = st.session_state["pair"]
     if of != labels:
         chosen = None
-    links.write("pair", "" if chosen is None else f"{chosen[0] + 1}-{chosen[1] + 1}", "")
+    links.write("pair", "" if chosen is None else str(HeadId(*chosen)), "")
     return cast("Pair | None", chosen)
 
 
@@ -76,7 +77,7 @@ def offer(trace: AttentionTrace, view: View) -> None:
     best = _best(maps.metric(trace, view.level, "confidence").values)
     if best == head:
         return
-    name = f"{best[0] + 1}-{best[1] + 1}"
+    name = str(HeadId(*best))
     said = _("Head {name} was chosen in another view; here it gives most to special tokens.").format(name=view.name)
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="offer"):
         st.markdown(f":small[{plain(said)}]", width="content")

@@ -7,6 +7,7 @@ import streamlit as st
 
 from analysis.evidence.agreement import Answers, ask
 from model import AttentionTrace, HeadworkError
+from model.head_id import HeadId
 from ui.attention import view as explorer_view
 from ui.attention.view import View
 from ui.frame import examples, loading, remarks
@@ -70,13 +71,13 @@ def _heads(example: examples.Example, model_id: str, chosen: Head) -> list[Head]
 
 
 def _way(head: Head) -> None:
-    name = f"{head[0] + 1}-{head[1] + 1}"
+    name = str(HeadId(*head))
     st.button(_("Look at {head}").format(head=name), key=f"lesson_{name}", on_click=explorer_view.go_to, args=head)
 
 
 def _answer_sentence(answers: Answers, head: Head) -> str:
     """What the answers of a head are, in a sentence."""
-    values = {"head": f"{head[0] + 1}-{head[1] + 1}", "n": answers.n_asked, "k": int(answers.n_right()[head])}
+    values = {"head": str(HeadId(*head)), "n": answers.n_asked, "k": int(answers.n_right()[head])}
     verdict = answers.verdict(head)
     if verdict == "all":
         return _("{head}: each pronoun gives more to the noun of its gender, in either order.").format(**values)
@@ -102,5 +103,5 @@ def _caution(answers: Answers) -> str:
         k=int((n_right == answers.n_asked).sum()),
         total=n_right.size,
         n=answers.n_asked,
-        guessed=answers.guessed(),
+        guessed=answers.expected_by_chance(),
     )

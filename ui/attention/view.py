@@ -12,6 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from analysis import METRICS, READINGS
 from model import AttentionTrace, HeadworkError
+from model.head_id import HeadId
 from model.tokenizers.tokens import SPACE
 from ui.frame import controls, links
 from ui.frame.languages import _
@@ -51,7 +52,7 @@ class View:
     @property
     def name(self) -> str:
         """The head as it is written: 4-2."""
-        return f"{self.layer + 1}-{self.head + 1}"
+        return str(HeadId(self.layer, self.head))
 
 
 def segments(label: str, name: str, options: dict[str, str], default: str, *, help: str | None = None) -> str:

@@ -10,6 +10,7 @@ from typing import Any, cast
 import streamlit as st
 
 from analysis.evidence.records import COREFERENCE, GENDER, Record, Table
+from model.head_id import HeadId
 from ui.frame import links
 from ui.frame.choose import choose as frame_choose
 from ui.frame.languages import _
@@ -38,7 +39,7 @@ class View:
     @property
     def name(self) -> str:
         """The head as it is written: 3-1."""
-        return f"{self.head[0] + 1}-{self.head[1] + 1}"
+        return str(HeadId(*self.head))
 
 
 def choose(label: str, name: str, options: dict[str, str], default: str, **more: Any) -> str:
@@ -78,13 +79,13 @@ def read_controls(model_id: str, language: str) -> View:
 
 def choose_head(head: tuple[int, int]) -> None:
     """Lets the page show another head from the next run on."""
-    st.session_state["heads_at"] = f"{head[0] + 1}-{head[1] + 1}"
+    st.session_state["heads_at"] = str(HeadId(*head))
 
 
 def head_choice(record: Record, task: str, direction: str) -> tuple[int, int]:
     """The head: what was picked for this task, else the task's best."""
     n_layers, n_heads = record.shape
-    names = [f"{a + 1}-{b + 1}" for a in range(n_layers) for b in range(n_heads)]
+    names = [str(HeadId(a, b)) for a in range(n_layers) for b in range(n_heads)]
     table = data.table(record, task, direction)
     best = data.best_head(table)
     now = (task, direction, record.provenance.get("corpus"), record.provenance["model"]["id"])

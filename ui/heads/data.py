@@ -11,7 +11,6 @@ from analysis.evidence.ablation import Ablation, switch_off_each
 from analysis.evidence.arrows import EncodedText, word_pieces
 from analysis.evidence.corpora.annotated import Passage, Sentence, lay_out, relation
 from analysis.evidence.corpora.corpus import Corpus, read_corpus
-from analysis.evidence.held_out import head_name
 from analysis.evidence.one_sentence import WordMaps, word_maps_of
 from analysis.evidence.records import (
     CHINESE_CORPORA,
@@ -102,7 +101,7 @@ def best_head(table: Table) -> str:
     """The head chosen on the first half; without halves the most accurate."""
     if table.held_out is not None:
         return str(table.held_out["heads"][0])
-    return head_name(table.ranked()[0])
+    return str(table.ranked()[0])
 
 
 @st.cache_resource(show_spinner=False)

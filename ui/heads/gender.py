@@ -4,8 +4,8 @@ from typing import Any
 
 import streamlit as st
 
-from analysis.evidence.held_out import head_name
 from analysis.evidence.records import Record, Table
+from model.head_id import HeadId
 from ui.frame.languages import _, _n, plain
 from ui.heads import data
 from ui.heads.choices import View
@@ -111,7 +111,7 @@ def _opposite(table: Table) -> str:
     last = [head for head in reversed(table.ranked()) if table.accuracy[head] < OPPOSITE][:MOST_FAILURES]
     if not last:
         return ""
-    listed = ", ".join(f"{head_name(head)} {percent(float(table.accuracy[head]))}" for head in last)
+    listed = ", ".join(f"{HeadId(*head)} {percent(float(table.accuracy[head]))}" for head in last)
     return _("The opposite, the noun of the other gender, is what these look at: {list}.").format(list=listed)
 
 
@@ -131,7 +131,7 @@ def is_no_understanding(record: Record, head: tuple[int, int]) -> str:
             "gets both right in more than {most}."
         ).format(
             example=_(ONLY_MEANING[data.language_of(record)]),
-            head=head_name(head),
+            head=str(HeadId(*head)),
             moved=found["moved"][layer][number],
             n=found["n"],
             most=most,

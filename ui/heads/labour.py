@@ -6,9 +6,9 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from analysis.evidence.held_out import head_name
 from analysis.evidence.intervals import FEWEST_ARCS
-from analysis.evidence.records import CONTROLS, GENDER, Record, Table, best_heads, parse_head
+from analysis.evidence.records import CONTROLS, GENDER, Record, Table, best_heads
+from model.head_id import HeadId
 from ui.frame import remarks
 from ui.frame.choose import translated
 from ui.frame.languages import _, plain
@@ -57,7 +57,7 @@ def _relations(view: View) -> None:
     tables = [table for task, way in tasks if (table := record.table(task, way)) is not None]
     tables.sort(key=lambda table: -_gain(table))
     tables = tables[:MOST_ROWS]
-    heads = [parse_head(name) for name in names]
+    heads: list[tuple[int, int]] = [HeadId.parse(name) for name in names]
     if len(heads) > MOST_HEADS and not st.toggle(
         _("All {n} heads that were chosen for some relation").format(n=len(heads)), key="heads_all_heads"
     ):
@@ -68,7 +68,7 @@ def _relations(view: View) -> None:
         values,
         np.array([[t.beats[h] for h in heads] for t in tables]),
         [short_name(t.task) for t in tables],
-        [head_name(head) for head in heads],
+        [str(HeadId(*head)) for head in heads],
         [[head_claim(t, h) for h in heads] for t in tables],
         quantity=view.quantity,
         selected=None,
@@ -92,7 +92,7 @@ def _nouns(view: View) -> None:
     if not parts:
         st.markdown(plain(_("Single pairs of nouns come with the trained run only.")))
         return
-    heads = view.table.ranked()[:MOST_HEADS]
+    heads: list[tuple[int, int]] = [*view.table.ranked()[:MOST_HEADS]]
     if view.head not in heads:
         heads = [*heads[:-1], view.head]
     values = np.array([[part["accuracy"][layer][head] for layer, head in heads] for _name, part in parts])
@@ -103,10 +103,10 @@ def _nouns(view: View) -> None:
         values,
         values > view.table.baseline,
         names,
-        [head_name(head) for head in heads],
+        [str(HeadId(*head)) for head in heads],
         [
             [
-                says.format(head=head_name(head), share=percent(float(value)), name=name)
+                says.format(head=str(HeadId(*head)), share=percent(float(value)), name=name)
                 for head, value in zip(heads, row, strict=True)
             ]
             for name, row in zip(names, values.tolist(), strict=True)
@@ -150,7 +150,7 @@ def busiest(tables: list[Table], heads: list[tuple[int, int]]) -> str:
     if len(serves[head]) < 2:
         return _("No head here beats the baseline on more than one of {total} relations.").format(total=len(tables))
     return _("One head serves several: {head} beats the baseline on {n} of {total} ({list}).").format(
-        head=head_name(head), n=len(serves[head]), total=len(tables), list=", ".join(serves[head])
+        head=str(HeadId(*head)), n=len(serves[head]), total=len(tables), list=", ".join(serves[head])
     )
 
 

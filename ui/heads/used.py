@@ -7,6 +7,7 @@ import streamlit as st
 
 from analysis.evidence.one_sentence import Link, WordMaps
 from model import Mask
+from model.head_id import HeadId
 from ui.frame import remarks
 from ui.frame.choose import translated
 from ui.frame.languages import _, plain
@@ -99,6 +100,6 @@ def _says(view: View, word: str, weight: np.ndarray, change: np.ndarray, of: str
     )
     if most != view.head:
         said += " " + _("Most moves without {other}, which gives {weight}.").format(
-            other=f"{most[0] + 1}-{most[1] + 1}", weight=f"{float(weight[most]):.2f}"
+            other=str(HeadId(*most)), weight=f"{float(weight[most]):.2f}"
         )
     return said

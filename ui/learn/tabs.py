@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import streamlit as st
 
+from model.head_id import HeadId
 from model.training import SwitchedOff, Training
 from ui.frame.languages import _, plain
 from ui.frame.remarks import CHART
@@ -115,7 +116,7 @@ def says(
 
 
 def _names(heads: Iterable[Sequence[int]]) -> str:
-    return ", ".join(f"{layer + 1}-{head + 1}" for layer, head in heads)
+    return ", ".join(str(HeadId(layer, head)) for layer, head in heads)
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)

@@ -5,6 +5,7 @@ import streamlit as st
 
 from analysis.maps.mask_runs import CASES, PaddedBatch
 from model import AttentionTrace, HeadworkError
+from model.head_id import HeadId
 from ui.frame.languages import _, explain
 from ui.frame.remarks import CHART
 from ui.masks.beside import beside
@@ -64,7 +65,7 @@ def _numbers(batch: PaddedBatch, layer: int, head: int, with_mask: int) -> None:
             which=_("second") if batch.is_second else _("first"),
             real=len(batch.order) - n_padding,
             pad=n_padding,
-            name=f"{layer + 1}-{head + 1}",
+            name=str(HeadId(layer, head)),
         )
     )
     columns = {

@@ -7,6 +7,7 @@ from streamlit.delta_generator import DeltaGenerator
 from analysis.maps.mask_runs import without_padding
 from analysis.maps.masking import cut_and_rescale, hides_only, largest, split_difference, weight_hidden, weight_moved
 from model import AttentionTrace, Mask, parse_mask
+from model.head_id import HeadId
 from ui.frame.chinese_words import pronouns_without_token
 from ui.frame.choose import choose, translated
 from ui.frame.languages import _, plain
@@ -122,7 +123,7 @@ def most_and_least(moved: np.ndarray, layer: int) -> str:
     if high == low:
         return _("{share} in every head of the layer.").format(share=high)
     return _("most in head {most} ({high}), least in {least} ({low}).").format(
-        most=f"{layer + 1}-{most + 1}", least=f"{layer + 1}-{least + 1}", high=high, low=low
+        most=str(HeadId(layer, most)), least=str(HeadId(layer, least)), high=high, low=low
     )
 
 
@@ -173,7 +174,7 @@ def _say_hidden(first: AttentionTrace, second: AttentionTrace, layer: int, head:
         "Head {name}: {first} puts {share:.0%} of its weight on keys that {second} hides (mean over queries). "
         "Largest change: {change} for query “{query}”, key “{key}”."
     ).format(
-        name=f"{layer + 1}-{head + 1}",
+        name=str(HeadId(layer, head)),
         first=name(first.mask),
         second=name(second.mask),
         share=float(weight_hidden(first.attention[layer, head], second.allowed).mean()),

@@ -9,6 +9,7 @@ import streamlit as st
 
 from analysis.maps.masking import additive, masked_softmax, zero_after_softmax
 from model import AttentionTrace
+from model.head_id import HeadId
 from ui.frame.languages import _, plain
 from ui.frame.remarks import CHART
 from ui.masks.beside import beside
@@ -34,7 +35,7 @@ def steps(trace: AttentionTrace, layer: int, head: int) -> None:
         _(
             "Head {name}, mask {mask}: M is added to the scores **before** the softmax. exp(−∞) = 0, "
             "so a hidden key gets weight 0 and has no part in the row's sum."
-        ).format(name=f"{layer + 1}-{head + 1}", mask=name(trace.mask))
+        ).format(name=str(HeadId(layer, head)), mask=name(trace.mask))
     )
     _matrices(scores, right, allowed, labels, query)
     st.markdown("**" + _("The wrong order: softmax first, then 0 where the mask forbids") + "**")

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from analysis import UnitTrace
+from model.head_id import HeadId
 from viz import browser
 from viz.overview import overview_maps, overview_view
 from viz.style import PLAIN, Style
@@ -42,7 +43,7 @@ def page_html(
         t: translates the page's words.
     """
     data = _data(trace, layer, StripChoice([head], pinned), style, t)
-    title = t("Head {name}").format(name=f"{layer + 1}-{head + 1}") + " · Headwork"
+    title = t("Head {name}").format(name=str(HeadId(layer, head))) + " · Headwork"
     rows = "\n".join(
         f"<dt>{html.escape(key)}</dt><dd>{html.escape(value)}</dd>" for key, value in source.items() if value
     )

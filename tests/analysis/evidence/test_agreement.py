@@ -53,7 +53,7 @@ def test_weights_are_those_of_the_maps():
     answers = ask(*pair(RIGHT, MARY), [SHE, HIM])
     assert answers.weights.shape == (2, 4, 2, 2, 2) and answers.n_asked == 4
     np.testing.assert_array_equal(answers.weights[0, 0], [[[0.5, 0.25], [0.5, 0.125]], [[0.5, 0], [0, 0.5]]])
-    assert answers.guessed() == 8 / 16
+    assert answers.expected_by_chance() == 8 / 16
 
 
 def test_a_noun_that_the_mask_hides_is_no_answer():

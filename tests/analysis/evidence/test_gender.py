@@ -12,12 +12,12 @@ from analysis.evidence.arrows import Arrows, Choices
 from analysis.evidence.coreference import left_out, score_coreference
 from analysis.evidence.corpora.corpus import read_content
 from analysis.evidence.gender import score_gender
-from analysis.evidence.held_out import head_name
 from analysis.evidence.noun_pairs import Share
 from analysis.evidence.report import report
 from analysis.evidence.scoring import Run
 from analysis.sentences.gender import CHINESE, ENGLISH, sentences
 from model import Mask
+from model.head_id import HeadId
 
 MATCHES, FIRST, MAN, OTHER = range(4)  # the four heads of `made`
 
@@ -117,7 +117,7 @@ def test_a_head_that_knows_one_part_of_the_templates_fails_in_the_other(lines):
     run, _corpus = made(lines, wrong=wrong)
     (found,) = score_gender(run)
     # Chosen on the first part: the head that is right there; on the second: the best that is left, for the first noun.
-    assert {head_name(head) for head, _ in found.chosen.heads} == {"1-1", "1-2"}
+    assert {str(HeadId(*head)) for head, _ in found.chosen.heads} == {"1-1", "1-2"}
     n_first, n_second = 12 * 4 * 4, 12 * 5 * 4  # the second part has five templates
     n = n_first + n_second
     assert found.chosen.other_nouns.accuracy == pytest.approx((n_first + n_second / 2) / n)

@@ -19,12 +19,12 @@ from analysis.evidence.records import (
     as_record,
     best_heads,
     lean,
-    parse_head,
     patterns,
     shipped,
 )
 from analysis.evidence.scoring import score
 from model import load
+from model.head_id import HeadId
 
 SHARED = OWN_FOLDER.parents[2] / "shared" / "data"
 EVERY = [
@@ -120,7 +120,7 @@ def test_the_records_say_what_was_measured_independently():
     ):
         table = shipped("ud").table(task, "dep>head")
         assert table.n == n
-        assert table.accuracy[parse_head(head)] == pytest.approx(accuracy, abs=0.005)
+        assert table.accuracy[HeadId.parse(head)] == pytest.approx(accuracy, abs=0.005)
         assert table.baseline == pytest.approx(baseline, abs=0.005)
     gum, gap = shipped("gum").table("coref-noun"), shipped("gap").table("coref")
     assert (gum.n, gap.n) == (247, 300)
@@ -186,7 +186,7 @@ def test_patterns_name_the_previous_and_the_next_word_heads():
 @pytest.mark.parametrize("name", ["", "3", "3-", "0-1", "3-0", "a-b", "3-1-2", "-1-2"])
 def test_what_is_no_name_of_a_head_is_refused(name):
     with pytest.raises(ValueError, match="names no head"):
-        parse_head(name)
+        HeadId.parse(name)
 
 
 def test_there_is_no_record_of_other_models():
@@ -216,7 +216,7 @@ def test_a_record_of_a_balanced_set_has_the_task_with_its_held_out_claim():
         table = record.table("gender", "")
         assert (table.n, table.baseline, table.baseline_name, table.chance) == (n, 0.5, "first", 0.5)
         assert table.held_out["heads"] == [head] and table.held_out["accuracy"] > 0.9
-        assert table.held_out["gain_interval"][0] > 0.3 and table.beats[parse_head(head)]
+        assert table.held_out["gain_interval"][0] > 0.3 and table.beats[HeadId.parse(head)]
         assert table.held_out["other_nouns"]["n"] == n and table.held_out["rarer_nouns"]["accuracy"] > 0.7
         assert table.held_out["rarer_nouns"]["pairs"] == 4 and table.held_out["rarer_nouns"]["interval"] is None
         assert record.raw["meaning"]["n"] == 8 and record.raw["meaning"]["right"][7][0] == 0

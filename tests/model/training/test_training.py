@@ -134,7 +134,7 @@ def test_a_frame_holds_what_counting_cell_by_cell_finds(task):
     n_layers, _, n_heads, n, _ = attention.shape
     right = logits.argmax(-1) == held_out.targets[..., list(training.task.asked)]
     for relation in range(len(training.task.relations)):
-        arcs = [(b, i, k) for b, row in enumerate(held_out.arcs[..., relation].tolist()) for i, k in enumerate(row)]
+        arcs = [(b, i, k) for b, row in enumerate(held_out.keys[..., relation].tolist()) for i, k in enumerate(row)]
         arcs = [arc for arc in arcs if arc[2] != NO_KEY]
         for layer in range(n_layers):
             for head in range(n_heads):
@@ -148,7 +148,7 @@ def test_a_frame_holds_what_counting_cell_by_cell_finds(task):
             assert frame.accuracy[relation] == pytest.approx(np.mean(answers), abs=1e-6)
         else:
             assert np.isnan(frame.accuracy[relation])
-    rows = (held_out.arcs != NO_KEY).any(-1).numpy()  # (B, N)
+    rows = (held_out.keys != NO_KEY).any(-1).numpy()  # (B, N)
     entropy = -(attention * np.log(np.where(attention > 0, attention, 1))).sum(-1)  # (L, B, h, N)
     expected = entropy.transpose(0, 2, 1, 3)[:, :, rows].mean(-1)
     np.testing.assert_allclose(frame.entropy, expected, atol=1e-5)
