@@ -6,8 +6,8 @@ from typing import Any
 import streamlit as st
 
 from analysis.evidence.coreference import BASELINES
-from analysis.evidence.held_out import head_name
 from analysis.evidence.records import CONTROLS, GENDER, Record, Table, shipped
+from model.head_id import HeadId
 from ui.frame import remarks
 from ui.frame.languages import _, plain
 from ui.heads import data, gender
@@ -152,7 +152,7 @@ def _ranking(view: View) -> None:
     best = table.ranked()[:LISTED]
     _row("heads-row", [_("head"), *column_names(table)])
     for head in best if view.head in best else [*best, view.head]:
-        name = head_name(head)
+        name = str(HeadId(*head))
         with st.container(horizontal=True, vertical_alignment="center", key=f"heads-row-{name}", gap="small"):
             st.button(
                 ("◆ " if head == view.head else "") + name,

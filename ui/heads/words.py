@@ -3,8 +3,8 @@
 import re
 from typing import Any
 
-from analysis.evidence.held_out import head_name
 from analysis.evidence.records import GENDER, Record, Table
+from model.head_id import HeadId
 from ui.frame.languages import _
 from viz.theme import percent
 
@@ -171,7 +171,7 @@ def head_claim(table: Table, head: tuple[int, int]) -> str:
     """One head in one sentence: "3-1: 75 % [71, 78] of 596 objects; looking two words back gets 38 %"."""
     sentence = _("{head}: {accuracy} of {n} {things}; {name} gets {baseline}")
     return sentence.format(
-        head=head_name(head),
+        head=str(HeadId(*head)),
         accuracy=scored(table, head)[0],
         n=table.n,
         things=things(table),
