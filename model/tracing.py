@@ -31,8 +31,29 @@ class Check:
     n_empty_rows: int  # rows that may attend to nothing in some layer; all 0
 
 
+class HeadMaps:
+    """What every trace is: a map of each head in each layer, (L, h, N, N), and who may attend to whom."""
+
+    attention: NDArray[np.float32]
+    allowed: NDArray[np.bool_]  # (N, N), or (L, N, N) where layers have masks of their own
+
+    @property
+    def n_layers(self) -> int:
+        """Number of layers."""
+        return int(self.attention.shape[0])
+
+    @property
+    def n_heads(self) -> int:
+        """Number of heads in a layer."""
+        return int(self.attention.shape[1])
+
+    def allowed_in(self, layer: int) -> NDArray[np.bool_]:
+        """Who may attend to whom in one layer, counted from 0: (N, N)."""
+        return self.allowed if self.allowed.ndim == 2 else self.allowed[layer]
+
+
 @dataclass(frozen=True, eq=False)
-class AttentionTrace:
+class AttentionTrace(HeadMaps):
     """Every attention map of one sentence under one mask. Arrays are read-only.
 
     Self-attention makes square maps over N tokens. In cross-attention N_q queries look at the N_k tokens of another
@@ -78,16 +99,6 @@ class AttentionTrace:
         return self.tokenized.text
 
     @property
-    def n_layers(self) -> int:
-        """Number of layers."""
-        return int(self.attention.shape[0])
-
-    @property
-    def n_heads(self) -> int:
-        """Number of heads in a layer."""
-        return int(self.attention.shape[1])
-
-    @property
     def n_tokens(self) -> int:
         """N."""
         return self.n_queries
@@ -111,10 +122,6 @@ class AttentionTrace:
     def nbytes(self) -> int:
         """Bytes that the arrays take."""
         return self.attention.nbytes + self.allowed.nbytes
-
-    def allowed_in(self, layer: int) -> NDArray[np.bool_]:
-        """Who may attend to whom in one layer, counted from 0: (N, N)."""
-        return self.allowed if self.allowed.ndim == 2 else self.allowed[layer]
 
     def check(self) -> Check:
         """Row sums and masked cells of this very trace, over all layers and heads."""

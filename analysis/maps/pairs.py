@@ -16,7 +16,7 @@ from analysis.words.units import Units, UnitTrace
 from model import Tokens
 
 Part = Literal["aa", "ab", "ba", "bb"]
-PARTS: dict[Part, str] = {"aa": "A → A", "ab": "A → B", "ba": "B → A", "bb": "B → B"}  # queries' text → keys' text
+PARTS: dict[str, str] = {"aa": "A → A", "ab": "A → B", "ba": "B → A", "bb": "B → B"}  # queries' text → keys' text
 
 
 def rows_and_columns(units: Units, tokens: Tokens, part: Part) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -32,7 +32,7 @@ def share(trace: UnitTrace, tokens: Tokens, part: Part) -> NDArray[np.float64]:
     NaN where no query of the text sees anything.
     """
     rows, columns = rows_and_columns(trace.units, tokens, part)
-    rows = rows[trace.allowed[rows].any(axis=-1)]
+    rows = rows[trace.rows_with(1)[rows]]
     weights = trace.attention[:, :, rows][..., columns].sum(axis=-1, dtype=np.float64)  # (L, h, rows)
     return weights.mean(axis=-1) if rows.size else np.full(weights.shape[:2], np.nan)
 
@@ -59,4 +59,4 @@ def between(trace: UnitTrace, tokens: Tokens, part: Part, layer: int, head: int)
     rows, columns = rows_and_columns(trace.units, tokens, part)
     cells = np.ix_(rows, columns)
     queries, keys = (tuple(trace.labels[i] for i in places) for places in (rows, columns))
-    return Between(trace.attention[layer, head][cells], trace.allowed[cells], queries, keys)
+    return Between(trace.attention[layer, head][cells], trace.allowed_in(layer)[cells], queries, keys)

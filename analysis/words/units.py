@@ -20,6 +20,7 @@ from analysis.words.chinese import SPACES
 from analysis.words.spans import By, Span, deal_out, in_common, is_bare, segmenter_spans, space_spans
 from model import AttentionTrace, HeadworkError, Tokens
 from model.tokenizers.tokens import visible
+from model.tracing import HeadMaps
 
 Kind = Literal["word", "punctuation", "start", "separator", "padding", "special"]
 Level = Literal["pieces", "words"]
@@ -68,7 +69,7 @@ class Units:
 
 
 @dataclass(frozen=True, eq=False)
-class UnitTrace:
+class UnitTrace(HeadMaps):
     """Every head's map between units. In cross-attention the columns are another text's; then (U, U) reads (U_q, U_k).
 
     Attributes:
@@ -105,20 +106,6 @@ class UnitTrace:
     def is_special(self) -> NDArray[np.bool_]:
         """(U,), of the rows."""
         return self.units.is_special
-
-    @property
-    def n_layers(self) -> int:
-        """L."""
-        return int(self.attention.shape[0])
-
-    @property
-    def n_heads(self) -> int:
-        """Heads of one layer."""
-        return int(self.attention.shape[1])
-
-    def allowed_in(self, layer: int) -> NDArray[np.bool_]:
-        """(U, U), who may attend to whom in one layer, counted from 0."""
-        return self.allowed if self.allowed.ndim == 2 else self.allowed[layer]
 
     def rows_with(self, least: int) -> NDArray[np.bool_]:
         """(U,), True for queries that may attend to so many keys at least, in every layer."""

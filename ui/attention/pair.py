@@ -25,8 +25,8 @@ def between_texts(trace: AttentionTrace, reading: Reading, view: View, style: St
         which = _(
             "A is the text before the separator, B the one after it. The separator that ends a text belongs to it."
         )
-        part = cast(Part, segments(_("Between the two texts"), "part", {**PARTS}, "ab", help=which))
-        query, key = part.upper()
+        part = cast(Part, segments(_("Between the two texts"), "part", PARTS, "ab", help=which))
+        query, key = PARTS[part].split(" → ")
         weight = share(maps.units(trace, view.level), trace.tokenized, part)[view.layer, view.head]
         if weight == weight:  # NaN: no query of the text may look at anything
             said = _("Head {name} gives {share:.0%} of the weight of text {query} to text {key}.")
