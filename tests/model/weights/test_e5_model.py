@@ -16,6 +16,7 @@ import torch
 from analysis.blocks.cost import ledger
 from analysis.blocks.known_configs import known_config
 from model import Mask, catalogue
+from model.__main__ import main
 from model.catalogue import load, reader_of_chinese, resolve
 from model.errors import HeadworkError, NotDownloaded
 from model.weights import e5
@@ -108,9 +109,9 @@ def test_no_code_of_the_package_is_loaded_and_no_library_that_is_slow_to_start(p
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
 
 
-def test_the_command_line_reads_chinese(path):
-    command = [sys.executable, "-m", "model", COURSE, "--model", "e5-small-4bit", "--json"]
-    said = json.loads(subprocess.run(command, check=True, capture_output=True, cwd=ROOT).stdout)
+def test_the_command_line_reads_chinese(path, capsys):
+    assert main([COURSE, "--model", "e5-small-4bit", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
     assert said["n_unknown"] == 0 and said["shapes"]["attention"] == [12, 12, 17, 17]
     assert said["model"]["weights_sha256"] == e5.E5_SHA256
 
