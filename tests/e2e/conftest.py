@@ -10,11 +10,14 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from tests.e2e.forked import PROCESSES, arguments, serve
 
 ROOT = Path(__file__).parents[2]
 CHROMIUM = os.environ.get("HEADWORK_CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
@@ -24,6 +27,8 @@ QUIET = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--process-per-site",  # and one renderer for all pages: what one has compiled serves the next
+    "--renderer-process-limit=1",
 ]
 HARMLESS = ("_stcore/host-config", "_stcore/health")  # Streamlit asks for them below a page's path too, and gets 404
 
@@ -51,27 +56,35 @@ def browser_type_launch_args(browser_type_launch_args):
     return {**browser_type_launch_args, "executable_path": CHROMIUM, "args": QUIET}
 
 
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
 @contextmanager
 def running_app(script: str = "app.py", **environment: str):
     """A server of this app, or of one of `apps/`, on a free port; yields its address. An empty variable is not set."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", script, "--server.address", "127.0.0.1"]
-    command += ["--server.port", str(port), "--server.fileWatcherType", "none"]
+    port = free_port()
     variables = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
     variables = {name: value for name, value in variables.items() if value or name not in environment}
+    command = [sys.executable, "-m", "streamlit", *arguments(script, port)]
     server = subprocess.Popen(command, cwd=ROOT, env=variables, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    address = f"http://127.0.0.1:{port}"
     try:
-        deadline = time.monotonic() + 60
-        while not _answers(address):
-            assert server.poll() is None and time.monotonic() < deadline, "the server did not start"
-            time.sleep(0.1)
-        yield address
+        yield started(port, lambda: server.poll() is None)
     finally:
         server.terminate()
         server.wait(20)
+
+
+def started(port: int, is_alive: Callable[[], bool]) -> str:
+    """The address of a server, once it answers."""
+    address = f"http://127.0.0.1:{port}"
+    deadline = time.monotonic() + 60
+    while not _answers(address):
+        assert is_alive() and time.monotonic() < deadline, "the server did not start"
+        time.sleep(0.05)
+    return address
 
 
 def _answers(address: str) -> bool:
@@ -83,17 +96,49 @@ def _answers(address: str) -> bool:
 
 
 @pytest.fixture(scope="session")
-def server():
-    """One server for all journeys that don't care what happened before."""
-    with running_app() as address:
+def server(tmp_path_factory):
+    """One server for all journeys that don't care what happened before: no model of the hub, one training at a time."""
+    offline = {"HF_HOME": str(tmp_path_factory.mktemp("hub")), "HF_ENDPOINT": "http://127.0.0.1:9"}
+    with running_app(HEADWORK_TRAININGS="1", **offline) as address:
         yield address
+
+
+@pytest.fixture(scope="session")
+def fresh_port():
+    """One for all fresh servers: the browser has the scripts of this address already."""
+    return free_port()
 
 
 @pytest.fixture
-def fresh_server():
-    """A server on which nobody has opened anything yet."""
-    with running_app() as address:
-        yield address
+def fresh_server(fresh_port):
+    """A server on which nobody has opened anything yet. It has the libraries in memory, but nothing of the app."""
+    server = PROCESSES.Process(target=serve, args=(fresh_port,), daemon=True)
+    server.start()
+    try:
+        yield started(fresh_port, server.is_alive)
+    finally:
+        server.terminate()
+        server.join(20)
+
+
+@pytest.fixture(scope="session")
+def context(browser: Browser, browser_context_args: dict):
+    """One for all tests: what it has fetched and compiled it needn't again. Its blank page keeps the window open."""
+    context = browser.new_context(**browser_context_args)
+    context.new_page()
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def page(context: BrowserContext):
+    """A page that knows nothing of those before it."""
+    page = context.new_page()
+    yield page
+    if page.url.startswith("http"):
+        page.evaluate("() => { localStorage.clear(); sessionStorage.clear(); }")
+    page.close()
+    context.clear_cookies()
 
 
 @pytest.fixture(autouse=True)
@@ -121,10 +166,30 @@ def settled(page: Page) -> None:
     )
 
 
+def complete(page: Page) -> None:
+    """Waits until the script has run and nothing stands in for what is still being drawn."""
+    settled(page)
+    expect(page.get_by_test_id("stSkeleton")).to_have_count(0, timeout=60_000)
+
+
 def drawn(page: Page) -> None:
     """Waits until the script has run and both maps stand."""
     settled(page)
     expect(page.locator(".js-plotly-plot .heatmaplayer .hm").first).to_be_attached(timeout=60_000)
+
+
+def wider_than_shown(page: Page) -> list[int]:
+    """Pixels to which the whole page, and its main part, could be scrolled sideways."""
+    return page.evaluate(
+        """() => [document.documentElement, document.querySelector('[data-testid=stMain]')]
+                     .map(e => e.scrollWidth - e.clientWidth)"""
+    )
+
+
+def widest(page: Page) -> int:
+    """Pixels that the page or its main part takes."""
+    main = "document.querySelector('[data-testid=stMain]').scrollWidth"
+    return page.evaluate(f"Math.max(document.documentElement.scrollWidth, {main})")
 
 
 def weights(page: Page) -> list[list[float | None]]:

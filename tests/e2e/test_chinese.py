@@ -5,11 +5,11 @@ import re
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from model import load
 from model.catalogue import E5
 from model.weights.e5 import e5_path
-from tests.e2e.conftest import drawn, running_app, settled, tokens, weights
+from tests.e2e.conftest import drawn, settled, tokens, weights, wider_than_shown
 from tests.e2e.test_journeys import link, sentence, status, type_sentence
+from tests.models import load
 
 NO_E5 = "the package of multilingual-e5-small, 4-bit, is not installed"
 pytestmark = pytest.mark.skipif(e5_path() is None, reason=NO_E5)
@@ -17,13 +17,6 @@ pytestmark = pytest.mark.skipif(e5_path() is None, reason=NO_E5)
 COURSE = "小明把苹果递给了小红，因为她帮过他。"
 SWAPPED = "小红把苹果递给了小明，因为她帮过他。"
 TOLERANCE = 0.02  # as in tests/ui/frame/test_examples.py
-
-
-@pytest.fixture(scope="module")
-def offline(tmp_path_factory):
-    """A server that finds no model of the hub, here or there."""
-    with running_app(HF_HOME=str(tmp_path_factory.mktemp("hub")), HF_ENDPOINT="http://127.0.0.1:9") as address:
-        yield address
 
 
 def arrows(page: Page, least: float) -> set[tuple[str, str]]:
@@ -66,9 +59,9 @@ def two_clicks(page: Page) -> None:
     expect(status(page)).to_contain_text("head 8-1")
 
 
-def test_two_clicks_show_which_head_links_the_pronouns_the_swap_and_the_false_friend(page: Page, offline: str):
+def test_two_clicks_show_which_head_links_the_pronouns_the_swap_and_the_false_friend(page: Page, server: str):
     page.set_viewport_size({"width": 1280, "height": 720})
-    page.goto(offline)
+    page.goto(server)
     drawn(page)
     page.get_by_role("combobox", name="Example sentences").click()
     expect(page.get_by_role("option", name=COURSE, exact=True)).to_be_in_viewport()  # without scrolling the list
@@ -104,8 +97,8 @@ def test_two_clicks_show_which_head_links_the_pronouns_the_swap_and_the_false_fr
     expect(status(page)).to_contain_text("head 8-1")
 
 
-def test_pointing_at_another_token_puts_the_pair_away(page: Page, offline: str):
-    page.goto(f"{offline}/?text={COURSE}&model={E5}&layer=8&head=1")
+def test_pointing_at_another_token_puts_the_pair_away(page: Page, server: str):
+    page.goto(f"{server}/?text={COURSE}&model={E5}&layer=8&head=1")
     drawn(page)
     expect(page.locator(".st-key-strip-strip .token.source .label")).to_have_text("她")
     expect(page.locator(".st-key-strip-strip .token.other .label")).to_have_text("他")
@@ -117,8 +110,8 @@ def test_pointing_at_another_token_puts_the_pair_away(page: Page, offline: str):
     expect(page.locator(".st-key-strip-strip .token.other")).to_have_count(0)
 
 
-def test_an_unreadable_sentence_is_read_with_one_click(page: Page, offline: str):
-    page.goto(f"{offline}/?mask=causal&view=numbers")
+def test_an_unreadable_sentence_is_read_with_one_click(page: Page, server: str):
+    page.goto(f"{server}/?mask=causal&view=numbers")
     drawn(page)
     type_sentence(page, "老师表扬了学生，因为他们很努力。")
     expect(page.get_by_text("11 of 18 tokens are [UNK]")).to_be_visible()
@@ -135,13 +128,13 @@ def test_an_unreadable_sentence_is_read_with_one_click(page: Page, offline: str)
     }
 
 
-def test_a_chinese_browser_opens_on_the_courses_sentence(browser: Browser, offline: str):
+def test_a_chinese_browser_opens_on_the_courses_sentence(browser: Browser, server: str):
     context = browser.new_context(locale="zh-CN")
     page = context.new_page()
     wrong: list[str] = []
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.on("request", lambda request: None if "://127.0.0.1:" in request.url else wrong.append(request.url))
-    page.goto(offline)
+    page.goto(server)
     drawn(page)
     expect(page.get_by_role("textbox", name="句子")).to_have_value(COURSE)
     expect(status(page)).to_contain_text("头 8-1")
@@ -157,20 +150,17 @@ def test_a_chinese_browser_opens_on_the_courses_sentence(browser: Browser, offli
 
 @pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("lang", ["en", "zh"])
-def test_the_lesson_fits_the_screen(page: Page, offline: str, width: int, lang: str):
+def test_the_lesson_fits_the_screen(page: Page, server: str, width: int, lang: str):
     page.set_viewport_size({"width": width, "height": 720})
-    page.goto(f"{offline}/?text={COURSE}&model={E5}&layer=8&head=1&large=on&lang={lang}")
+    page.goto(f"{server}/?text={COURSE}&model={E5}&layer=8&head=1&large=on&lang={lang}")
     drawn(page)
     expect(page.locator(".st-key-agreement .bartext").first).to_be_attached()
-    assert page.evaluate(
-        """() => [document.documentElement, document.querySelector('[data-testid=stMain]')]
-                     .map(e => e.scrollWidth - e.clientWidth)"""
-    ) == [0, 0]
+    assert wider_than_shown(page) == [0, 0]
 
 
-def test_the_picture_of_a_deep_model_is_seen_at_1280_by_720(page: Page, offline: str):
+def test_the_picture_of_a_deep_model_is_seen_at_1280_by_720(page: Page, server: str):
     page.set_viewport_size({"width": 1280, "height": 720})
-    page.goto(f"{offline}/?text={COURSE}&model={E5}&layer=8&head=1")
+    page.goto(f"{server}/?text={COURSE}&model={E5}&layer=8&head=1")
     drawn(page)
     for place in (".st-key-strip-strip .strip", ".st-key-head_map .js-plotly-plot", ".st-key-layer-head"):
         box = page.locator(place).bounding_box()

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from model import HeadworkError, load
+from model import HeadworkError
 from tests.e2e.conftest import CHROMIUM, QUIET, settled, tokens
 from tests.e2e.test_explorer import download, open_tab, ready, token
+from tests.models import load
 
 E5 = "e5-small-4bit"
 TEXT = "小明把苹果递给了小红，因为她帮过他。"

@@ -6,8 +6,8 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from model import load
 from tests.e2e.conftest import running_app, settled
+from tests.models import load
 
 SENTENCE = "The teacher praised the students because they worked hard."
 HARD = 'She said <img src=x onerror="window.hit=1"> {list} 😀 <script>window.hit=1</script>'

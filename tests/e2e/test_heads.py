@@ -5,8 +5,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
-from model import HeadworkError, load
-from tests.e2e.conftest import settled
+from model import HeadworkError
+from tests.e2e.conftest import complete, settled, widest
+from tests.models import load
 
 
 def opened(page: Page, server: str, query: str = "") -> None:
@@ -99,13 +100,13 @@ def test_a_run_is_stopped_and_another_one_is_finished(page: Page, server: str):
     assert download.value.suggested_filename.endswith(".json")
 
 
-@pytest.mark.parametrize("view", ["labour", "sentence", "card", "corpus"])
-def test_nothing_scrolls_sideways_on_a_phone(page: Page, server: str, view: str):
+def test_nothing_scrolls_sideways_on_a_phone(page: Page, server: str):
     page.set_viewport_size({"width": 390, "height": 844})
-    opened(page, server, f"?view={view}")
-    page.wait_for_timeout(500)
-    widest = "document.querySelector('[data-testid=stMain]').scrollWidth"
-    assert page.evaluate(f"Math.max(document.documentElement.scrollWidth, {widest})") <= 390
+    opened(page, server)
+    for tab in page.get_by_role("tab").all():
+        tab.click()
+        complete(page)
+        assert widest(page) <= 390, tab.inner_text()
 
 
 def test_the_picture_begins_on_a_phones_first_screen(page: Page, server: str):

@@ -3,13 +3,8 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from model import load
-from tests.e2e.conftest import settled
-
-
-def ready(page: Page) -> None:
-    settled(page)
-    page.wait_for_function("() => !document.querySelector('[data-testid=stSkeleton]')", timeout=60_000)
+from tests.e2e.conftest import complete
+from tests.models import load
 
 
 def numbers(page: Page, key: str) -> list[float]:
@@ -24,11 +19,11 @@ def numbers(page: Page, key: str) -> list[float]:
 
 def test_formulas_render_from_x_to_the_output_without_another_host(page: Page, server: str):
     page.goto(f"{server}/inside")
-    ready(page)
+    complete(page)
     assert len(numbers(page, "inside_matrix")) == 24
     for step in ("2 Q, K, V", "3 split", "4 QKᵀ", "7 softmax", "10 W_o"):
         page.get_by_text(step, exact=True).click()
-        ready(page)
+        complete(page)
         expect(page.locator(".katex-html").first).to_be_visible()
         expect(page.locator(".katex-error")).to_have_count(0)
         assert numbers(page, "inside_matrix")
@@ -36,15 +31,15 @@ def test_formulas_render_from_x_to_the_output_without_another_host(page: Page, s
 
 def test_boxes_of_the_diagram_open_by_click_and_by_key(page: Page, server: str):
     page.goto(f"{server}/inside")
-    ready(page)
+    complete(page)
     page.get_by_role("tab", name="The block").click()
-    ready(page)
+    complete(page)
     diagram = page.get_by_role("group", name="A block: choose a box to open it")
     expect(diagram.get_by_role("button")).to_have_count(7)
     for name, heading in (("LayerNorm 1", "LayerNorm 1"), ("FFN", "FFN"), ("x", "x"), ("Sum after attention", None)):
         diagram.locator(f'button[aria-label^="{name} ("]').click()
         expect(page.get_by_role("heading", name=heading or name, exact=True)).to_be_visible()
-        ready(page)
+        complete(page)
         assert numbers(page, "box_tensors")
     diagram.locator('button[aria-label^="Multi-head attention"]').press("Enter")
     expect(page.get_by_text("All 3 outputs move.")).to_be_visible()
@@ -55,25 +50,25 @@ def test_boxes_of_the_diagram_open_by_click_and_by_key(page: Page, server: str):
 
 def test_a_link_restores_one_cell_of_the_trained_model(page: Page, fresh_server: str):
     page.goto(f"{fresh_server}/inside?source=model&block_layer=4&block_head=2&query=8&key=6&step=softmax")
-    ready(page)
+    complete(page)
     trace = load("minilm").trace("The teacher praised the students because they worked hard.")
     assert sorted(numbers(page, "inside_matrix")) == pytest.approx(
         sorted(trace.attention[3].ravel().tolist()), abs=1e-6
     )
     page.get_by_role("tab", name="One cell").click()
-    ready(page)
+    complete(page)
     expect(page.locator(".katex-html").filter(has_text="0.92").first).to_be_visible()
     assert "block_layer=4" in page.url and "query=8" in page.url
 
 
 def test_impossible_sizes_say_so_and_keep_the_picture(page: Page, server: str):
     page.goto(f"{server}/inside?source=sentence&step=softmax")
-    ready(page)
+    complete(page)
     before = numbers(page, "inside_matrix")
     page.get_by_label("heads h").fill("7")
     page.get_by_label("heads h").press("Enter")
     expect(page.get_by_text("16 / 7 is not whole")).to_be_visible()
-    ready(page)
+    complete(page)
     assert numbers(page, "inside_matrix") == before
 
 
@@ -82,10 +77,10 @@ def test_nothing_scrolls_sideways(page: Page, server: str, width: int):
     page.set_viewport_size({"width": width, "height": 800})
     for address in ("inside?step=project", "cost"):
         page.goto(f"{server}/{address}")
-        ready(page)
+        complete(page)
         for tab in page.get_by_role("tab").all():
             tab.click()
-            ready(page)
+            complete(page)
             wide = page.evaluate(
                 """() => { const main = document.querySelector('[data-testid=stMain]');
                            return main.scrollWidth - main.clientWidth; }"""
@@ -95,7 +90,7 @@ def test_nothing_scrolls_sideways(page: Page, server: str, width: int):
 
 def test_the_ledger_agrees_and_a_preset_fills_the_sizes(page: Page, server: str):
     page.goto(f"{server}/cost")
-    ready(page)
+    complete(page)
     expect(page.get_by_text("agree to the last parameter: 109,482,240.")).to_be_visible()
     page.get_by_role("combobox", name="Sizes of").click()
     page.get_by_role("option", name="bert-base-multilingual-cased").click()

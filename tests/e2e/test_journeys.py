@@ -6,8 +6,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from model import load
-from tests.e2e.conftest import ROOT, drawn, settled, tokens, weights
+from tests.e2e.conftest import ROOT, drawn, settled, tokens, weights, wider_than_shown
+from tests.models import load
 
 FIRST = "The teacher praised the students because they worked hard."
 
@@ -184,11 +184,7 @@ def test_nothing_scrolls_sideways(page: Page, server: str, width: int):
     page.set_viewport_size({"width": width, "height": 844})
     page.goto(f"{server}/?text={'word%20' * 60}")
     drawn(page)
-    wide = page.evaluate(
-        """() => [document.documentElement, document.querySelector('[data-testid=stMain]')]
-                     .map(e => e.scrollWidth - e.clientWidth)"""
-    )
-    assert wide == [0, 0]
+    assert wider_than_shown(page) == [0, 0]
 
 
 def test_what_was_typed_is_text_and_never_a_page_of_its_own(page: Page, server: str):

@@ -4,20 +4,12 @@ import re
 import time
 from urllib.parse import parse_qs, urlsplit
 
-import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.e2e.conftest import running_app, settled
+from tests.e2e.conftest import complete, settled, widest
 
 TRAINED = re.compile("Trained here in")
 LONG = 120_000  # milliseconds: two busy cores train the usual run in 6 to 60 s
-
-
-@pytest.fixture(scope="module")
-def school():
-    """A server on which one training runs at a time."""
-    with running_app(HEADWORK_TRAININGS="1") as address:
-        yield address
 
 
 def opened(page: Page, address: str, query: str = "") -> None:
@@ -61,9 +53,9 @@ def watch_runs(page: Page) -> None:
     )
 
 
-def test_opens_on_a_run_that_was_made_before_and_says_so(page: Page, school: str):
+def test_opens_on_a_run_that_was_made_before_and_says_so(page: Page, server: str):
     page.set_viewport_size({"width": 1280, "height": 720})
-    opened(page, school)
+    opened(page, server)
     expect(page.locator(".learning")).to_have_attribute("data-step", "800")
     assert "4 heads: 100 % right; 1 head: 34 % right" in said(page)
     assert "Each relation has a head of its own." in said(page)
@@ -80,8 +72,8 @@ def test_opens_on_a_run_that_was_made_before_and_says_so(page: Page, school: str
         assert box["y"] + box["height"] <= 720, f"{part} needs scrolling"
 
 
-def test_trains_to_99_percent_and_goes_back_to_where_nothing_was_learnt(page: Page, school: str):
-    opened(page, school)
+def test_trains_to_99_percent_and_goes_back_to_where_nothing_was_learnt(page: Page, server: str):
+    opened(page, server)
     node = page.locator(".learning").element_handle()
     began = time.monotonic()
     start(page)
@@ -118,8 +110,8 @@ def test_trains_to_99_percent_and_goes_back_to_where_nothing_was_learnt(page: Pa
     assert page.evaluate("window.runs") == 0, "going back asked the server"
 
 
-def test_pointing_says_who_looks_at_whom_and_outlines_a_relation(page: Page, school: str):
-    opened(page, school)
+def test_pointing_says_who_looks_at_whom_and_outlines_a_relation(page: Page, server: str):
+    opened(page, server)
     tile = page.locator(".learning .tile .map").nth(1)
     box = tile.bounding_box()
     page.mouse.move(box["x"] + box["width"] * 3.5 / 12, box["y"] + box["height"] * 4.5 / 12)
@@ -134,9 +126,9 @@ def test_pointing_says_who_looks_at_whom_and_outlines_a_relation(page: Page, sch
     assert page.locator(".learning .over").nth(0).evaluate(drawn)
 
 
-def test_step_by_step_pause_and_reset(page: Page, school: str):
+def test_step_by_step_pause_and_reset(page: Page, server: str):
     """The picture stays one and the same: what is scrubbed to stays, and nothing flashes."""
-    opened(page, school, "?steps=200")
+    opened(page, server, "?steps=200")
     node = page.locator(".learning").element_handle()
     page.get_by_role("button", name="Step ahead").click()
     expect(page.get_by_text("Paused at step")).to_be_visible(timeout=LONG)
@@ -189,12 +181,12 @@ def in_order(pages: list[Page]) -> bool:
     return is_training and all(sum(place in words for words in said) == 1 for place in waiting)
 
 
-def test_a_class_that_starts_at_once_stands_in_line_and_who_leaves_frees_the_place(browser: Browser, school: str):
+def test_a_class_that_starts_at_once_stands_in_line_and_who_leaves_frees_the_place(browser: Browser, server: str):
     """Five sessions, one place. Closed tabs, another page and a pause leave it to the last one, which keeps it."""
     pages = [browser.new_context().new_page() for _ in range(5)]
     try:
         for page in pages:
-            opened(page, school, "?heads=8&layers=2&steps=4000")
+            opened(page, server, "?heads=8&layers=2&steps=4000")
         for page in pages:
             start(page)
         soon(lambda: in_order(pages))
@@ -215,8 +207,8 @@ def test_a_class_that_starts_at_once_stands_in_line_and_who_leaves_frees_the_pla
             page.context.close()
 
 
-def test_what_was_learnt_opens_on_the_attention_page_and_its_file_opens_again(page: Page, school: str, tmp_path):
-    opened(page, school, "?view=take")
+def test_what_was_learnt_opens_on_the_attention_page_and_its_file_opens_again(page: Page, server: str, tmp_path):
+    opened(page, server, "?view=take")
     with page.expect_download() as download:
         page.get_by_role("button", name="Weights, 4 heads (safetensors)").click()
     file = tmp_path / download.value.suggested_filename
@@ -230,15 +222,15 @@ def test_what_was_learnt_opens_on_the_attention_page_and_its_file_opens_again(pa
     assert query["model"].startswith("trained:") and len(query["text"].split()) == 12
     broken = tmp_path / "broken.safetensors"
     broken.write_bytes(file.read_bytes()[:300])
-    opened(page, school, "?view=take")
+    opened(page, server, "?view=take")
     page.locator(".st-key-learn_upload input[type=file]").set_input_files(broken)
     expect(page.get_by_text("broken.safetensors: The file of the trained model is broken or cut short")).to_be_visible()
 
 
-@pytest.mark.parametrize("view", ["curves", "off", "take"])
-def test_nothing_scrolls_sideways_on_a_phone(page: Page, school: str, view: str):
+def test_nothing_scrolls_sideways_on_a_phone(page: Page, server: str):
     page.set_viewport_size({"width": 390, "height": 844})
-    opened(page, school, f"?view={view}&heads=8")
-    page.wait_for_timeout(500)
-    widest = "document.querySelector('[data-testid=stMain]').scrollWidth"
-    assert page.evaluate(f"Math.max(document.documentElement.scrollWidth, {widest})") <= 390
+    opened(page, server, "?heads=8")
+    for tab in page.get_by_role("tab").all():
+        tab.click()
+        complete(page)
+        assert widest(page) <= 390, tab.inner_text()

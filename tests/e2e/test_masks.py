@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from model import Mask, load, parse_mask
+from model import Mask, parse_mask
 from tests.e2e.conftest import settled
+from tests.models import load
 
 FIRST = "The teacher praised the students because they worked hard."
 
