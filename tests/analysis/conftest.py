@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from model import load
+from tests.models import load
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from model import Mask, load
+from model import Mask
 from model.tokenizers.tokens import MAX_CHARACTERS
+from tests.models import load
 from ui.frame.examples import examples
 
 FIRST = examples()[0]

@@ -7,7 +7,8 @@ import pytest
 
 from analysis import by_words
 from analysis.words import chinese
-from model import HeadworkError, load
+from model import HeadworkError
+from tests.models import load
 
 E5 = "e5-small-4bit"
 TEXT = "小明把苹果递给了小红，因为她帮过他。"

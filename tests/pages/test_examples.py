@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from analysis.evidence.agreement import ask
-from model import load
 from model.catalogue import E5, reader_of_chinese
 from model.weights.e5 import E5_HUB, e5_path
+from tests.models import load
 from tests.pages.test_explorer import array, chart, component
 from ui.frame import examples
 from ui.frame.unread import UNREADABLE

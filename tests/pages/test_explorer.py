@@ -8,7 +8,7 @@ import pytest
 
 from analysis import METRICS, READINGS, by_words, compare, head_metrics, read, read_csv, rollout, value_norms
 from analysis.words.units import by_pieces
-from model import load
+from tests.models import load
 from ui.attention.compare import pairs
 from ui.attention.view import LEVELS
 from ui.frame.examples import examples

@@ -9,7 +9,8 @@ import pytest
 from analysis.evidence.corpora.corpus import read_content
 from analysis.evidence.parsing import NoParser, is_there
 from analysis.evidence.records import shipped
-from model import HeadworkError, load
+from model import HeadworkError
+from tests.models import load
 from ui.heads import corpus as heads_corpus
 from ui.heads import data, own
 

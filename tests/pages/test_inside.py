@@ -8,7 +8,8 @@ import torch
 
 from analysis.blocks.steps import StageKey, attention_stages
 from analysis.blocks.worked_examples import EXAMPLES, LABELS, worked_example
-from model import MultiHeadAttention, load
+from model import MultiHeadAttention
+from tests.models import load
 from ui.inside import runs
 from ui.inside.controls import OWN
 

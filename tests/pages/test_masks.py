@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from model import Mask, load, parse_mask
+from model import Mask, parse_mask
+from tests.models import load
 from ui.frame.examples import examples
 from ui.masks import grid as mask_grid
 from ui.masks import runs

@@ -7,9 +7,9 @@ import pytest
 
 from analysis.blocks.block_steps import boxes as block_boxes
 from analysis.blocks.cost import ledger
-from model import load
 from model.training import Settings, Training, saved
 from model.weights import trained
+from tests.models import load
 from ui.cost import tabs
 from ui.inside import runs
 

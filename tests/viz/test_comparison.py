@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from analysis import by_pieces, compare
-from model import load
+from tests.models import load
 from viz.comparison import both_labels, difference_heatmap
 from viz.style import scale_colours
 

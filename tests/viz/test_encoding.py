@@ -8,7 +8,7 @@ import numpy as np
 import plotly.colors
 import pytest
 
-from model import load
+from tests.models import load
 from viz.encoding import coarsen, colours, curve, encode
 from viz.overview import MAX_BYTES, MAX_CELLS, Metric, overview_maps, overview_view, parse_head
 from viz.token_strip import MAX_EXACT, LayerMaps, StripChoice, StripLook, reading_direction, strip_maps, strip_view

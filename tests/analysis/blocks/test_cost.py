@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from analysis.blocks.cost import TABLE_3, core_multiplications, counted_flops, crossings, flops, ledger, map_bytes
 from analysis.blocks.known_configs import known_config, published
 from analysis.blocks.timing import head_counts, time_heads
-from model import HeadworkError, TransformerConfig, load
+from model import HeadworkError, TransformerConfig
+from tests.models import load
 
 BERTS = ["bert-base-uncased", "bert-base-cased", "bert-base-chinese", "bert-base-multilingual-cased"]
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from analysis.blocks.steps import attention_stages, cell_path, record_forward
 from analysis.blocks.worked_examples import LABELS, Sizes, sentence_example, worked_example
-from model import HeadworkError, load, scaled_dot_product_attention
+from model import HeadworkError, scaled_dot_product_attention
+from tests.models import load
 
 SHAPES = {
     "input": (1, 3, 8),

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from analysis.evidence.ablation import switch_off_each
-from model import load
+from tests.models import load
 
 TEXT = "The teacher praised the students because they worked hard."
 

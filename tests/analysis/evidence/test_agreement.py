@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from analysis.evidence.agreement import Question, ask, own_tokens
-from model import HeadworkError, load
+from model import HeadworkError
 from model.catalogue import E5
 from model.weights.e5 import e5_path
+from tests.models import load
 
 TOY = load("toy")
 WRITTEN, SWAPPED = "Tom saw Mary : she liked him", "Mary saw Tom : she liked him"

@@ -6,7 +6,7 @@ import torch
 
 from analysis.evidence.arrows import Batch, EncodedText, heaviest, sharing, visible_words, word_maps, word_pieces
 from analysis.words.units import by_words, drop_special
-from model import load
+from tests.models import load
 
 
 def batch(*pieces, n_tokens):

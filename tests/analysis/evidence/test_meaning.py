@@ -7,7 +7,7 @@ import pytest
 
 from analysis.evidence.meaning import TWINS, measure_moves, moves, passages
 from analysis.evidence.scoring import score
-from model import load
+from tests.models import load
 
 
 @pytest.mark.parametrize("language", TWINS)

@@ -7,7 +7,7 @@ from analysis.evidence.corpora.annotated import Place, Sentence, lay_out
 from analysis.evidence.corpora.corpus import Corpus
 from analysis.evidence.one_sentence import Link, hits_and_misses, links_of, offset_of, pointing, word_maps_of
 from analysis.evidence.scoring import Conditions, score
-from model import load
+from tests.models import load
 
 TEXT = "The teacher praised the students because they worked hard."
 

@@ -23,8 +23,8 @@ from analysis.evidence.records import (
     shipped,
 )
 from analysis.evidence.scoring import score
-from model import load
 from model.head_id import HeadId
+from tests.models import load
 
 SHARED = OWN_FOLDER.parents[2] / "shared" / "data"
 EVERY = [

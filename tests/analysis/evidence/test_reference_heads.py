@@ -17,7 +17,8 @@ from analysis.evidence.gender import score_gender
 from analysis.evidence.meaning import measure_moves
 from analysis.evidence.records import OWN_FOLDER as OWN
 from analysis.evidence.scoring import Conditions, score
-from model import HeadworkError, load
+from model import HeadworkError
+from tests.models import load
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
 TREEBANKS = ("ud_en_ewt_dev_500.jsonl", "ud_en_gum_dev_400.jsonl")

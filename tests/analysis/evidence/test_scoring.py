@@ -14,7 +14,8 @@ from analysis.evidence.dependencies import score_dependencies
 from analysis.evidence.report import report
 from analysis.evidence.resume import Store
 from analysis.evidence.scoring import Conditions, score, writings_of
-from model import HeadworkError, Mask, load
+from model import HeadworkError, Mask
+from tests.models import load
 
 TEXTS = (
     "The old farmer sold his horse .",

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from analysis.maps.comparison import all_row_distances, compare, total_variation
 from analysis.words.units import by_pieces, by_words
-from model import HeadworkError, load
+from model import HeadworkError
 from tests.analysis.made import tokens_of, trace_of
+from tests.models import load
 
 
 def test_by_hand():

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from analysis.maps.mask_runs import CASES, edit_word, largest_move, layer_scores, leak, padded_batch, revealed
 from analysis.maps.masking import cut_and_rescale, largest, masked_softmax, split_difference
-from model import AttentionModel, HeadworkError, Mask, load, parse_mask
+from model import AttentionModel, HeadworkError, Mask, parse_mask
 from model.catalogue import minilm_folder, toy_id
 from model.weights.checkpoints import load_folder
+from tests.models import load
 
 SENTENCE = "The teacher praised the students because they worked hard."
 SINGLE = 2e-6  # float32: weights and states of size 1, rounded a few hundred times

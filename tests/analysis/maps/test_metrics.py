@@ -8,9 +8,9 @@ from scipy import stats
 from analysis.maps.metrics import METRICS, head_metrics, metric_range, row_metrics
 from analysis.maps.patterns import RULES, find_patterns, metrics_table
 from analysis.words.units import by_pieces, by_words, drop_special
-from model import load
 from tests.analysis.made import random_maps, tokens_of, trace_of
 from tests.analysis.words.test_units import traces
+from tests.models import load
 
 #         [CLS]  a    b    .   [SEP]
 MAP = [

@@ -9,11 +9,12 @@ from hypothesis import given
 
 from analysis.maps.readings import READINGS, read, special_share, value_norms, without_special
 from analysis.words.units import by_pieces, by_words
-from model import HeadworkError, load
+from model import HeadworkError
 from model.tracing import AttentionModel
 from model.transformer import Transformer, TransformerConfig
 from tests.analysis.made import tokens_of, trace_of
 from tests.analysis.words.test_units import SPLIT, traces
+from tests.models import load
 
 TEXT = "The teacher praised the students because they worked hard."
 

@@ -135,7 +135,7 @@ def test_it_is_loaded_only_for_chinese():
 import sys
 from analysis import by_words
 from analysis.words.chinese import is_ready
-from model import load
+from tests.models import load
 toy = load("toy:d_model=8,heads=2,layers=1")
 by_words(toy.trace("The cat sat. 日本語の"))
 print("rjieba" in sys.modules, is_ready())

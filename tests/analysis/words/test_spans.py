@@ -9,9 +9,10 @@ from analysis.evidence.arrows import word_pieces
 from analysis.words.shared_pieces import part_from_others, part_pronouns, pronouns_of, shared_pieces, shared_pronouns
 from analysis.words.spans import is_bare, segmenter_spans, space_spans
 from analysis.words.units import CONTENT, by_words, drop_special, word_units
-from model import HeadworkError, load
+from model import HeadworkError
 from tests.analysis.made import random_maps, trace_of
 from tests.analysis.words.chinese_pieces import LETTERS, encode, tokenizer
+from tests.models import load
 
 TEXT = "小明把苹果递给了小红，因为她帮过他。"
 

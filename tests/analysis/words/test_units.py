@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from analysis.words.spans import space_spans
 from analysis.words.units import by_pieces, by_words, drop_padding, drop_special, is_punctuation, others, word_units
-from model import HeadworkError, load
+from model import HeadworkError
 from tests.analysis.made import random_maps, tokens_of, trace_of
+from tests.models import load
 
 SPLIT = tokens_of("[CLS]", "play", "##ing", "cat", "[SEP]")
 

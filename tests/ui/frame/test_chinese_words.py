@@ -7,9 +7,9 @@ import pytest
 
 from analysis.evidence.one_sentence import Link, word_maps_of
 from analysis.words import chinese
-from model import load
 from tests.analysis.made import random_maps, trace_of
 from tests.analysis.words.chinese_pieces import encode
+from tests.models import load
 from ui.frame import chinese_words
 
 

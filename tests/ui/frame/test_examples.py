@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from analysis.evidence.agreement import ask
-from model import load
 from model.catalogue import E5
 from model.weights.e5 import E5_HUB, e5_path
+from tests.models import load
 from ui.attention.view import token_of
 from ui.frame.examples import brings, examples, is_here, look, of
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from model import load
+from tests.models import load
 from ui.frame import remarks
 
 TOY = load("toy")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from analysis.evidence.records import OWN_FOLDER
-from model import load
+from tests.models import load
 from ui.frame.unread import UNREADABLE
 
 SHARED = Path(__file__).resolve().parents[4] / "shared" / "data"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from analysis import by_pieces, by_words, provenance
-from model import load
+from tests.models import load
 from viz.export.html import page_html
 
 HARD = 'She said </script><img src=x onerror="window.hit=1"> {list} 😀 <script>window.hit=1</script>'

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from analysis import by_pieces, provenance
-from model import load
+from tests.models import load
 from viz.export import fonts
 from viz.export.images import PNG_CHUNK, PNG_SCALE, png_bytes, square, svg_text
 from viz.export.layout import HATCH, MASKED, MOST_CELLS, map_layout
