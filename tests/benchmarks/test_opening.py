@@ -17,8 +17,6 @@ def test_a_visit_draws_a_map_of_the_model_that_it_is_timed_for(name):
 
 def test_a_visit_with_another_model_is_not_timed(monkeypatch):
     *command, _model = opening.commands()["in English"]
-    monkeypatch.setattr(
-        sys, "argv", [*command[2:], "toy"]
-    )  # what the process would be given
+    monkeypatch.setattr(sys, "argv", [*command[2:], "toy"])  # what the process would be given
     with pytest.raises(AssertionError):
         exec(opening._VISIT, {"__name__": "__main__"})

@@ -4,7 +4,7 @@ import re
 import time
 from urllib.parse import parse_qs, urlsplit
 
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.e2e.conftest import complete, settled, widest
 
@@ -181,17 +181,19 @@ def in_order(pages: list[Page]) -> bool:
     return is_training and all(sum(place in words for words in said) == 1 for place in waiting)
 
 
-def test_a_class_that_starts_at_once_stands_in_line_and_who_leaves_frees_the_place(browser: Browser, server: str):
+def test_a_class_that_starts_at_once_stands_in_line_and_who_leaves_frees_the_place(
+    context: BrowserContext, server: str
+):
     """Five sessions, one place. Closed tabs, another page and a pause leave it to the last one, which keeps it."""
-    pages = [browser.new_context().new_page() for _ in range(5)]
+    pages = [context.new_page() for _ in range(5)]
     try:
         for page in pages:
             opened(page, server, "?heads=8&layers=2&steps=4000")
         for page in pages:
             start(page)
         soon(lambda: in_order(pages))
-        pages[0].context.close()
-        pages[1].context.close()
+        pages[0].close()
+        pages[1].close()
         soon(lambda: in_order(pages[2:]))
         pages[2].get_by_test_id("stSidebarNav").get_by_role("link", name="Parameters and cost").click()
         pages[3].get_by_role("button", name="Pause", exact=True).first.click()
@@ -204,7 +206,7 @@ def test_a_class_that_starts_at_once_stands_in_line_and_who_leaves_frees_the_pla
         expect(pages[2].get_by_text("You were away.")).to_be_visible(timeout=20_000)
     finally:
         for page in pages:
-            page.context.close()
+            page.close()
 
 
 def test_what_was_learnt_opens_on_the_attention_page_and_its_file_opens_again(page: Page, server: str, tmp_path):
