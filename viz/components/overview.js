@@ -2,7 +2,6 @@
 
 const SMALLEST = 14; // pixels of a thumbnail
 const LARGEST = 72;
-const NEAR = 176; // pixels of the map shown larger
 const FINGER = 32; // least side of a thumbnail's place under a finger
 const NUMBERED = 30; // pixels from which a thumbnail has room for its number
 
@@ -25,7 +24,8 @@ class Overview {
     this.root = parent.querySelector("template").content.firstElementChild.cloneNode(true);
     parent.append(this.root);
     const part = (name) => this.root.querySelector(`.${name}`);
-    [this.stage, this.grid, this.pointer, this.near] = ["stage", "grid", "pointer", "near"].map(part);
+    [this.grid, this.pointer] = ["grid", "pointer"].map(part);
+    this.near = new LargerMap(part("near"), part("stage"));
     [this.chosen, this.cursor, this.linked] = ["chosen", "cursor", "linked"].map(part);
     [this.marks, this.legend] = ["marks", "legend"].map(part);
     [this.scroller, this.sheet, this.layers] = ["scroller", "sheet", "layers"].map(part);
@@ -65,9 +65,10 @@ class Overview {
     this.root.style.setProperty("--accent-ink", this.accent);
     this.table = colourTable(data);
     this.images = new Map();
-    this.near.dataset.head = "";
+    this.near.forget();
     this.buildOptions();
-    this.buildLegend();
+    this.scale = data.metric && new MetricScale(data.metric);
+    showLegend(this.legend, this);
     this.draw();
     if (JSON.stringify(this.selected.value) !== before) this.reveal(this.selected.value);
     this.root.dataset.drawMs = (performance.now() - began).toFixed(1);
@@ -195,7 +196,7 @@ class Overview {
   drawValue(pen, layer, head, x, y, fontSize) {
     const value = this.value(layer, head);
     if (value === null) return; // the hatching shows
-    const colour = this.metricColour(value);
+    const colour = this.scale.colour(value);
     pen.fillStyle = css(colour);
     pen.fillRect(x, y, this.tile, this.tile);
     if (this.tile < NUMBERED) return;
@@ -205,36 +206,6 @@ class Overview {
     pen.fillStyle = css(inkOn(colour, [0, 0, 0]));
     pen.fillText(value.toFixed(this.data.metric.decimals), x + this.tile / 2, y + this.tile / 2 + 1, this.tile - 4);
     pen.restore();
-  }
-
-  metricColour(value) {
-    const { low, high } = this.data.metric;
-    this.metricTable ??= bytesOf(this.data.metric.colours);
-    const share = high > low ? (value - low) / (high - low) : 0;
-    const at = 3 * Math.round(Math.max(0, Math.min(1, share)) * 255);
-    return [...this.metricTable.slice(at, at + 3)];
-  }
-
-  buildLegend() {
-    const { metric, text } = this.data;
-    const part = (name) => this.legend.querySelector(`.${name}`);
-    this.metricTable = undefined;
-    this.legend.classList.toggle("no-scale", !metric && !this.data.has_scale);
-    part("what").textContent = metric ? metric.label : text.weight;
-    part("low").textContent = metric ? metric.low.toFixed(metric.decimals) : "0";
-    part("high").textContent = metric ? metric.high.toFixed(metric.decimals) : String(+this.maps.maximum.toPrecision(3));
-    part("coarse").textContent = metric ? "" : text.coarse;
-    const hasHoles = metric ? metric.values.flat().includes(null) : this.maps.codes.includes(this.maps.top + 1);
-    part("hole").classList.toggle("none", !hasHoles);
-    part("hole").lastElementChild.textContent = metric ? text.no_value : text.masked;
-    const pen = part("scale").getContext("2d");
-    const image = new ImageData(256, 1);
-    const pixels = new Uint32Array(image.data.buffer);
-    for (let i = 0; i < 256; i += 1) {
-      if (!metric) pixels[i] = this.table[Math.min(254, i)];
-      else image.data.set([...this.metricColour(metric.low + ((metric.high - metric.low) * i) / 255), 255], 4 * i);
-    }
-    pen.putImageData(image, 0, 0);
   }
 
   eachHead(draw) {
@@ -364,30 +335,13 @@ class Overview {
     });
   }
 
-  // The map larger, beside the thumbnail and never over it.
   showNear() {
-    this.near.style.display = this.at ? "block" : "none";
-    if (!this.at) return;
-    const [layer, head] = this.at;
-    const [caption, canvas] = this.near.children;
-    caption.textContent = this.label(layer, head);
-    const image = this.image(layer, head);
-    canvas.width = image.width;
-    canvas.height = image.height;
-    canvas.style.aspectRatio = `${image.width} / ${image.height}`;
-    canvas.getContext("2d").drawImage(image, 0, 0);
-    this.near.dataset.head = this.name(layer, head);
-    const size = Math.min(NEAR, this.width * 0.45);
-    canvas.style.width = `${size}px`;
-    const [inSheet, y] = this.place(layer, head);
-    const x = inSheet - this.scroller.scrollLeft;
-    const [width, height] = [this.near.offsetWidth, this.near.offsetHeight];
-    const isLeft = x + this.tile / 2 > this.width / 2;
-    const beside = isLeft ? x - width - 8 : x + this.tile + 8;
-    const canBeside = beside >= 0 && beside + width <= this.width;
-    const bottom = this.stage.clientHeight;
-    this.near.style.left = `${canBeside ? beside : Math.max(0, Math.min(this.width - width, x + this.tile / 2 - width / 2))}px`;
-    if (canBeside) this.near.style.top = `${Math.max(0, Math.min(bottom - height, y + this.tile / 2 - height / 2))}px`;
-    else this.near.style.top = `${y - height - 8 > -this.top ? y - height - 8 : y + this.tile + 8}px`;
+    if (!this.at) return this.near.hide();
+    const [x, y] = this.place(...this.at);
+    this.near.show(this.image(...this.at), this.label(...this.at), this.name(...this.at), {
+      box: [x - this.scroller.scrollLeft, y, this.tile],
+      width: this.width,
+      above: this.top,
+    });
   }
 }

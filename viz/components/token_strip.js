@@ -2,9 +2,7 @@
 // Python hears only of clicks (states "pinned", "heads", "direction"). A strip without its sentence is the layer's maps
 // alone; strips of the same maps on a page point together.
 
-const LEAST_ARC = 0.02; // smaller weights are told by their numbers alone
 const TALL_SHARE = 0.24; // of the window's height that a long sentence may take
-const LEAST_BESIDE = 0.1; // of a token shown beside another: its heaviest edges to words, dashed as its own outline is
 
 const strips = new Map(); // parentElement -> Strip
 
@@ -281,8 +279,8 @@ class Strip {
     }
     const [query, key] = cell ? [cell.query, cell.key] : looks ? [source, null] : [null, source];
     if (this.data.sentence) {
-      this.paintTokens(now);
-      this.paintEdges(now);
+      paintTokens(this, now);
+      paintEdges(this, now);
       tell("token", { layer: this.data.layer, head: cell?.head ?? null, query, key });
     }
     if (this.data.large) this.large.mark(query, key);
@@ -294,78 +292,5 @@ class Strip {
 
   announce() {
     this.live.textContent = sentence(this, this.now());
-  }
-
-  paintTokens({ cell, heads, looks, source, beside, weights }) {
-    const other = cell ? (looks ? cell.key : cell.query) : null;
-    this.buttons.forEach((button, i) => {
-      const here = weights.map((row) => row[i]);
-      const isMasked = here.length > 0 && here.every(Number.isNaN);
-      const isOther = i === other || beside.includes(i);
-      const flags = { masked: isMasked, source: i === source, other: isOther, pinned: i === this.pinned };
-      const best = isMasked || !here.length ? -1 : here.indexOf(Math.max(...here));
-      const number = best >= 0 && here[best] >= LEAST ? shown(here[best]) : "";
-      const shades = best < 0 ? [] : here.map((weight) => this.shade(weight));
-      // Of 512 tokens most look as before: what is already there is left alone.
-      const looksLike = [heads, number, heads[best], Object.values(flags), shades].join();
-      if (this.painted[i] === looksLike) return;
-      this.painted[i] = looksLike;
-      for (const [name, isOn] of Object.entries(flags)) button.classList.toggle(name, isOn);
-      button.setAttribute("aria-pressed", String(flags.pinned));
-      this.paintToken(button, heads, shades, number, heads[best]);
-    });
-  }
-
-  // One head tints the token itself; several stand as a bar of parts below it, and the number names its head.
-  paintToken(button, heads, shades, number, whose) {
-    const [label, parts, place] = button.children;
-    const isSeveral = heads.length > 1;
-    const tint = isSeveral || !shades.length ? null : mix(this.theme.ground, this.colour(heads[0]), 0.9 * shades[0]);
-    label.style.background = tint ? css(tint) : "";
-    label.style.color = tint ? css(inkOn(tint, this.theme.ink)) : "";
-    place.textContent = number;
-    const bars = isSeveral ? shades : [];
-    parts.replaceChildren(
-      ...bars.map((shade, k) => {
-        const bar = element("i");
-        bar.style.background = css(mix(this.theme.ground, this.colour(heads[k]), shade));
-        return bar;
-      }),
-    );
-    if (!isSeveral || !number) return;
-    const name = element("b", "", whose + 1);
-    name.style.borderColor = css(this.colour(whose));
-    place.append(name);
-  }
-
-  paintEdges({ cell, heads, pair, beside, weights }) {
-    const isCell = (query, key) => query === cell.query && key === cell.key;
-    const shown = (weight, query, key) => (cell ? weight >= 0 && isCell(query, key) : weight >= LEAST_ARC); // NaN is not
-    const edges = this.edges(heads, weights, pair, shown);
-    const heavy = (weight, query, key) => weight >= LEAST_BESIDE && !this.data.tokens.special[key];
-    for (const query of beside) {
-      const found = this.edges(heads, this.rows(heads, query), (key) => [query, key], heavy);
-      edges.push(...found.map((edge) => ({ ...edge, dashed: true })));
-    }
-    drawEdges(this.svg, this.boxes, edges, this.isOneLine);
-  }
-
-  // pair: other token -> [query, key]; isShown: (weight, query, key) -> whether the edge is drawn.
-  edges(heads, weights, pair, isShown) {
-    const spread = heads.length > 1 ? Math.min(4, 26 / heads.length) : 0;
-    return heads.flatMap((head, k) =>
-      (weights[k] ?? [])
-        .map((weight, i) => ({ weight, query: pair(i)[0], key: pair(i)[1] }))
-        .filter(({ weight, query, key }) => isShown(weight, query, key))
-        .map(({ weight, query, key }) => ({
-          query,
-          key,
-          head: head === MEAN ? MEAN : head + 1,
-          weight: Math.min(1, weight / this.maps.maximum),
-          colour: css(this.colour(head)),
-          shift: spread * (k - (heads.length - 1) / 2),
-          dashed: head !== MEAN && head >= this.palette.length,
-        })),
-    );
   }
 }
