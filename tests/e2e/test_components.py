@@ -423,6 +423,24 @@ def test_light_and_dark_switch_by_themselves_and_text_stays_readable(page: Page,
         assert worst["ratio"] >= 4.5, worst
 
 
+def test_what_is_chosen_is_seen_in_high_contrast(page: Page, address: str):
+    page.emulate_media(forced_colors="active")
+    show(page, address, pinned=7)
+    ground = page.evaluate("getComputedStyle(document.querySelector('.stApp')).backgroundColor")
+    for place in (".overview .chosen", ".strip .source .label", ".strip .head.on .map"):
+        style = page.locator(place).first.evaluate(
+            "e => (({outlineStyle, outlineColor}) => [outlineStyle, outlineColor])(getComputedStyle(e))"
+        )
+        assert style[0] in ("solid", "dashed") and style[1] not in (ground, "rgba(0, 0, 0, 0)"), place
+    pressed, other = (
+        page.locator(f'.strip .turn button[aria-pressed="{state}"]').evaluate(
+            "e => getComputedStyle(e).backgroundColor"
+        )
+        for state in ("true", "false")
+    )
+    assert pressed != other
+
+
 # The lowest contrast of any text of the strip with what lies behind it.
 CONTRAST = """ground => {
     const strip = [...document.querySelectorAll('*')].map(e => e.shadowRoot?.querySelector('.strip')).find(Boolean);

@@ -129,6 +129,21 @@ def test_pointing_sends_nothing_to_the_server(page: Page, server: str):
     assert not frames
 
 
+def test_scripts_of_the_components_are_sent_once(page: Page, server: str):
+    frames: list[bytes] = []
+    page.on("websocket", lambda socket: socket.on("framereceived", frames.append))
+    ready(page, server)
+    assert sum(b"class Overview" in frame for frame in frames) == 1
+    frames.clear()
+    page.locator(".st-key-head button").nth(8).click()
+    expect(status(page)).to_contain_text("head 4-9")
+    settled(page)
+    assert frames and not any(b"class Overview" in frame for frame in frames)
+    choose(page, "Mask", "causal: itself and before")  # the whole page runs
+    settled(page)
+    assert not any(b"class Overview" in frame for frame in frames)
+
+
 def outlined(page: Page) -> list[list[int] | None]:
     """The row and the column outlined in the large map, in cells: [first, the one after the last]."""
     return page.evaluate(
@@ -276,12 +291,12 @@ def test_the_large_map_grows_with_the_window(page: Page, server: str):
 
 
 def test_a_head_is_found_by_two_clicks(page: Page, server: str):
-    ready(page, f"{server}/?layer=1&head=1&colour=pair")
+    ready(page, f"{server}/?layer=1&head=1&colour=find")
     token(page, "students").click()  # “they” is pinned from the start
     expect(status(page)).to_contain_text("head 4-2")
     expect(page.get_by_text("Most weight from “they” to “students” in this sentence: 4-2 0.92")).to_be_visible()
     expect(page.locator(".overview .legend .what")).to_have_text("“they” → “students”")
-    assert link(page)["pair"] == "8-6" and "pinned" not in link(page)
+    assert link(page)["find"] == "8-6" and "pinned" not in link(page)
 
 
 @pytest.mark.parametrize("width", [390, 1280])

@@ -164,10 +164,10 @@ def test_the_overview_is_coloured_by_a_number(app, trace, metric):
 
 
 def test_heads_are_found_by_the_weight_between_two_tokens(app, trace):
-    app.open(colour="pair", layer="1", head="1")
+    app.open(colour="find", layer="1", head="1")
     assert component(app, "strip")["asks_pair"] and component(app, "overview")["metric"] is None
     assert "Pin a token, then click another" in app.words
-    app = type(app)().open(colour="pair", pair="8-6")
+    app = type(app)().open(colour="find", find="8-6")
     weights = trace.attention[:, :, 7, 5]  # they → students
     metric = component(app, "overview")["metric"]
     np.testing.assert_allclose(np.array(metric["values"]), weights, atol=1e-4)
@@ -176,12 +176,17 @@ def test_heads_are_found_by_the_weight_between_two_tokens(app, trace):
         f"{at // 12 + 1}-{at % 12 + 1} {weights.flat[at]:.2f}" for at in np.argsort(-weights, axis=None)[:2]
     )
     assert f"Most weight from “they” to “students” in this sentence: {first} · {second}" in app.words
-    assert app.link["pair"] == "8-6"
-    assert "pair" not in app.pick("text", "A big dog.").link
+    assert app.link["find"] == "8-6"
+    assert "find" not in app.pick("text", "A big dog.").link
+
+
+def test_finding_a_head_and_a_minimal_pair_keep_apart(app):
+    app.open(colour="find", find="8-6", view="compare", differs="sentence").pick("pair", 2)
+    assert not app.errors and app.value("text") == pairs()[2][0]
 
 
 def test_a_pair_that_the_mask_hides_is_said(app):
-    app.open(colour="pair", pair="6-8", mask="causal")
+    app.open(colour="find", find="6-8", mask="causal")
     assert "“students” may not look at “they” under this mask." in app.words
     assert {value for row in component(app, "overview")["metric"]["values"] for value in row} == {None}
 

@@ -26,18 +26,18 @@ MOSTLY_SPECIAL = 0.5  # of the weight from words: above, a head shows little of 
 
 def pair(labels: tuple[str, ...]) -> Pair | None:
     """The two tokens whose weight ranks the heads: what the strip or the link says, if it is about these tokens."""
-    if "pair" not in st.session_state:
-        st.session_state["pair"] = (labels, links.read("pair", lambda text: _parse(text, len(labels)), None))
-    of, chosen = st.session_state["pair"]
+    if "find" not in st.session_state:
+        st.session_state["find"] = (labels, links.read("find", lambda text: _parse(text, len(labels)), None))
+    of, chosen = st.session_state["find"]
     if of != labels:
         chosen = None
-    links.write("pair", "" if chosen is None else str(HeadId(*chosen)), "")
+    links.write("find", "" if chosen is None else f"{chosen[0] + 1}-{chosen[1] + 1}", "")
     return cast("Pair | None", chosen)
 
 
 def choose(again: Again, view: View, labels: tuple[str, ...], query: int, key: int) -> None:
     """Ranks the heads by the weight from query to key, and opens the first: for callbacks."""
-    st.session_state["pair"] = (labels, (query, key))
+    st.session_state["find"] = (labels, (query, key))
     weights = maps.reading(again(), view).trace.attention[:, :, query, key]
     if not np.isnan(weights).all():
         explorer_view.go_to(*_best(weights))

@@ -31,7 +31,7 @@ CURVES: dict[str, str] = {"log": "logarithmic", "sqrt": "square root"}
 LARGE_TEXT = 1.4
 NOTHING = "none"  # in a link: no token is pinned
 BY_MAP = "map"
-BY_PAIR = "pair"
+BY_PAIR = "find"
 COLOUR_TITLES = {BY_MAP: "Colour heads by their map", BY_PAIR: "Find a head: one token, then another"}
 SHARES_READINGS = ("without_special", "norm")  # what is left of a row can be rescaled to 1
 
@@ -144,7 +144,7 @@ def look() -> None:
 
 
 def colour_by() -> str:
-    """`map`, `pair`, or the metric that colours the heads of the overview."""
+    """`map`, `find`, or the metric that colours the heads of the overview."""
     titles = COLOUR_TITLES | {name: metric.title for name, metric in METRICS.items()}
     return menu(_("Colour heads by"), "colour", titles, BY_MAP, bare=True)
 

@@ -8,7 +8,7 @@ class LinkedMap {
     this.marks = [0, 1].map(() => element("div"));
     for (const mark of this.marks) {
       mark.className = "headwork-mark";
-      mark.style.cssText = "position: absolute; pointer-events: none; box-shadow: 0 0 0 1px #000, 0 0 0 2px #fff";
+      mark.style.cssText = "position: absolute; pointer-events: none; outline: 1px solid transparent; box-shadow: 0 0 0 1px #000, 0 0 0 2px #fff";
     }
     this.observer = new MutationObserver(() => {
       cancelAnimationFrame(this.frame);
