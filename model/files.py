@@ -1,11 +1,14 @@
-"""Writing a file so that it is whole at any moment, and saying beforehand whether it can be written."""
+"""Writing a file so that it is whole at any moment, saying beforehand whether it can be written, and JSON by lines."""
 
 from __future__ import annotations
 
 import errno
+import json
 import os
 import stat
+from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import Any
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
@@ -53,6 +56,20 @@ def check_writable(path: Path) -> None:
     except OSError as error:
         error.filename = str(path)
         raise
+
+
+def json_by_lines(value: Mapping[str, Any], lists: Collection[str], *, dense: bool = False) -> str:
+    """JSON text of an object; each entry of those of its values that `lists` names has a line of its own.
+
+    So it can be compared line by line. `dense` leaves out the spaces.
+    """
+    encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":") if dense else None).encode
+    colon = ":" if dense else ": "
+    parts = [
+        f"{encode(key)}{colon}" + ("[\n" + ",\n".join(map(encode, each)) + "\n]" if key in lists else encode(each))
+        for key, each in value.items()
+    ]
+    return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
 def _beside(path: Path) -> Path:

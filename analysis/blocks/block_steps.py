@@ -157,7 +157,7 @@ class Movement:
 
 @torch.inference_mode()
 def movement(record: Record, token: int) -> Movement:
-    """Turns the sign of one token's input and runs attention and the FFN of this block again, each by itself."""
+    """How far all tokens move when one token's input changes its sign, through attention and through the FFN alone."""
     steps, block = record.steps, record.block
     mask = None if record.allowed.all() else torch.from_numpy(record.allowed)
     sign = torch.ones(1, record.n_tokens, 1)
@@ -186,7 +186,7 @@ class Split:
 
 @torch.inference_mode()
 def one_against_many(record: Record) -> Split:
-    """Runs the block's own projections again with a single head over all of d_model."""
+    """The block's heads beside one head over all of d_model, run with the block's own projections."""
     attention = record.block.attention
     with torch.device("meta"):
         single = MultiHeadAttention(attention.d_model, 1)

@@ -86,7 +86,7 @@ class Record:
 def record_forward(
     blocks: Iterable[nn.Module], x: Tensor, allowed: Tensor, labels: Sequence[str], *, layer: int, head: int
 ) -> Record:
-    """Runs blocks in a row and keeps every step of one of them.
+    """Every step of one block, from a run of blocks in a row.
 
     Args:
         blocks: in eval mode. One at a time is needed, so they may be made as they are asked for.

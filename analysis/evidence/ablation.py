@@ -49,7 +49,7 @@ class Ablation:
 
 @torch.inference_mode()
 def switch_off_each(model: AttentionModel, text: str, mask: Mask | str = "bidirectional") -> Ablation:
-    """Runs the sentence once whole and once for each head without it.
+    """What changes without each head: the sentence is run once whole and once for each head without it.
 
     What lies below the head's layer is the same as before and is not run again; what lies above runs for all heads of
     the layer at once.

@@ -80,7 +80,7 @@ class Batch:
 
     @classmethod
     def of(cls, texts: Sequence[EncodedText]) -> Batch:
-        """Pads `texts`."""
+        """`texts`, padded to the longest."""
         n_tokens = max(len(text.ids) for text in texts)
         n_words = max(len(text.pieces) for text in texts)
         ids = np.zeros((len(texts), n_tokens), dtype=np.int64)

@@ -56,7 +56,7 @@ class CoreferenceScore:
 
 
 def score_coreference(run: Run, *, seed: int = 0, draws: int = DRAWS) -> tuple[CoreferenceScore, ...]:
-    """Scores the subsets that have a passage. Arguments as in `score_dependencies`."""
+    """The scores of the subsets that have a passage. Arguments as in `score_dependencies`."""
     scores = (_score_subset(run, subset, seed, draws) for subset in SUBSETS)
     return tuple(score for score in scores if score is not None)
 

@@ -157,7 +157,7 @@ class Questions:
 
 
 def ask(arcs: Arcs, arrows: Arrows, direction: Direction) -> Questions:
-    """Compares every arrow with the arcs, those of unclear words left out."""
+    """Every question of one direction with who is right, arcs of unclear words left out."""
     n_incomplete = 0
     unclear = arcs.unclear(arrows)
     if direction == "head>dep" and unclear.any():
@@ -186,7 +186,7 @@ def ask(arcs: Arcs, arrows: Arrows, direction: Direction) -> Questions:
 
 
 def score_dependencies(run: Run, *, seed: int = 0, draws: int = DRAWS, by_document: bool = True) -> DependencyScores:
-    """Scores every relation and direction that has a question.
+    """The scores of every relation and direction that has a question.
 
     Args:
         run: of `analysis.evidence.scoring.score`.

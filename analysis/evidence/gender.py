@@ -115,7 +115,7 @@ class _Sentences:
 
 
 def score_gender(run: Run, *, seed: int = 0, draws: int = DRAWS) -> tuple[GenderScore, ...]:
-    """Scores each balanced set of the run; none without such passages.
+    """The score of each balanced set of the run; none without such passages.
 
     Args:
         run: of `analysis.evidence.scoring.score`.

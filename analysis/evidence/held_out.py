@@ -86,7 +86,7 @@ class Hits:
 
 
 def held_out(hits: Hits, *, draws: int = DRAWS, seed: int = 0) -> HeldOut | None:
-    """Chooses head and baseline on each half, the first of equals, and scores them on the other.
+    """What head and baseline reach on one half when they are chosen on the other, the first of equals.
 
     Returns:
         None when one half has nothing to choose on.

@@ -22,7 +22,7 @@ Interval = tuple[float, float]
 
 
 def groups_of(documents: Sequence[tuple[str, str] | None]) -> tuple[NDArray[np.int64], str]:
-    """Numbers the groups that belong together.
+    """The group that each example belongs to, by number.
 
     Args:
         documents: for each example the file and document it comes from; None = not known, a group of its own.
@@ -41,7 +41,7 @@ def groups_of(documents: Sequence[tuple[str, str] | None]) -> tuple[NDArray[np.i
 
 
 def halves(groups: NDArray[np.int64], seed: int) -> NDArray[np.bool_]:
-    """Deals groups out to two halves of about the same number of examples.
+    """Two halves of about the same number of examples, groups kept whole.
 
     Args:
         groups: (examples,), group of each.

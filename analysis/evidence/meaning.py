@@ -101,7 +101,7 @@ def _passages(language: str) -> Iterator[Passage]:
 
 
 def measure_moves(model: AttentionModel, language: str) -> Moves:
-    """Runs the sentences through a model."""
+    """What a model's heads do on these sentences."""
     return moves(score(model, passages(language)))
 
 

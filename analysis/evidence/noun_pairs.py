@@ -59,7 +59,7 @@ def choose(
     seed: int = 0,
     draws: int = DRAWS,
 ) -> Chosen | None:
-    """Chooses a head on each half of the pairs in each part of the templates, and scores it elsewhere.
+    """What a head chosen on half of the pairs in one part of the templates reaches elsewhere, over all divisions.
 
     Args:
         right: (n, L, h), for n sentences.

@@ -40,7 +40,7 @@ class Parsed:
 
 
 def parse(text: str) -> Parsed:
-    """Parses a text; longer ones are cut.
+    """The words and arcs of a text, cut at MOST_CHARACTERS.
 
     Raises:
         NoParser: spaCy or its model is not installed. Everything else works without it.

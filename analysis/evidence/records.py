@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from analysis.evidence.corpora.corpus import Corpus
 from analysis.evidence.dependencies import OFFSETS
 from analysis.evidence.intervals import FEWEST_ARCS
-from analysis.evidence.report import Scores, report
+from analysis.evidence.report import BY_LINES, Scores, report
 from analysis.evidence.scoring import Run
+from model.files import json_by_lines
 from model.head_id import HeadId
 
 FOLDER = Path(__file__).parents[2] / "data" / "records"
@@ -174,14 +175,8 @@ def as_record(run: Run, corpus: Corpus, about: Mapping[str, Any], *, seed: int =
 
 
 def as_lines(record: dict[str, Any]) -> str:
-    """JSON without spaces, a line for each relation: short, and it can be compared line by line."""
-    parts = []
-    for key, value in record.items():
-        text = _dense(value)
-        if key in ("dependencies", "coreference", "gender"):
-            text = "[\n" + ",\n".join(_dense(each) for each in value) + "\n]"
-        parts.append(f"{json.dumps(key)}:{text}")
-    return "{\n" + ",\n".join(parts) + "\n}\n"
+    """JSON without spaces, a line for each relation."""
+    return json_by_lines(record, BY_LINES, dense=True)
 
 
 def lean(record: dict[str, Any]) -> dict[str, Any]:
@@ -296,10 +291,6 @@ def _common(each: Mapping[str, Any]) -> dict[str, Any]:
 
 def _grid(values: Any) -> Grid:
     return np.array(values, dtype=np.float64)  # None becomes NaN
-
-
-def _dense(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _rounded(value: Any) -> Any:

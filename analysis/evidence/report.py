@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +17,10 @@ from analysis.evidence.held_out import HeadIntervals, HeldOut
 from analysis.evidence.intervals import DRAWS, FEWEST_ARCS, FEWEST_SENTENCES, LEVEL, Interval
 from analysis.evidence.noun_pairs import Chosen, Share
 from analysis.evidence.scoring import Run
+from model.files import json_by_lines
 from model.version import app_version
 
+BY_LINES = ("dependencies", "coreference", "gender")
 DIGITS = 4  # of a share: a hundredth of a percentage point
 
 
@@ -84,14 +85,8 @@ def report(run: Run, corpus: Corpus, scores: Scores | None = None) -> dict[str, 
 
 
 def as_text(result: dict[str, Any]) -> str:
-    """JSON with a line for each relation: short, and it can be compared line by line."""
-    parts = []
-    for key, value in result.items():
-        text = json.dumps(value, ensure_ascii=False)
-        if key in ("dependencies", "coreference", "gender"):
-            text = "[\n" + ",\n".join(json.dumps(each, ensure_ascii=False) for each in value) + "\n]"
-        parts.append(f"{json.dumps(key)}: {text}")
-    return "{\n" + ",\n".join(parts) + "\n}\n"
+    """JSON with a line for each relation."""
+    return json_by_lines(result, BY_LINES)
 
 
 def provenance(run: Run, corpus: Corpus) -> dict[str, Any]:

@@ -121,7 +121,7 @@ def score(
     progress: Progress | None = None,
     store: Store | None = None,
 ) -> Run:
-    """Runs a model over a corpus.
+    """What a model does on a corpus.
 
     Args:
         model: any model of the catalogue.

@@ -103,7 +103,7 @@ def edit_word(tokens: Tokens, word: int, replacement: str) -> str:
 
 @torch.inference_mode()
 def leak(model: AttentionModel, text: str, edited_text: str, mask: Mask) -> Leak:
-    """Runs a sentence and its edited form under a mask, and compares token by token.
+    """A sentence and its edited form under a mask, compared token by token.
 
     Tokens are matched from the beginning up to the edit and from the end back to it.
 
@@ -147,7 +147,7 @@ class Revealed(Arrays):
 
 @torch.inference_mode()
 def revealed(model: AttentionModel, tokens: Tokens, mask: Mask, n: int, layer: int) -> Revealed:
-    """Runs the model on the first n tokens alone, as a decoder does after n steps."""
+    """The model on the first n tokens alone, as a decoder runs after n steps."""
     types = model.token_types(tokens)  # (1, N)
     output = model.transformer(
         torch.tensor([tokens.ids[:n]]), mask.allowed(n), token_types=None if types is None else types[:, :n]

@@ -108,7 +108,7 @@ class Grammar:
         return self.pronouns[gender][number]
 
     def batch(self, generator: torch.Generator, size: int) -> Batch:
-        """Draws sentences: a layout, a casting, three different stems, verb, fillers and what the other noun did."""
+        """Sentences: layout, casting, three different stems, verb, fillers and what the other noun did are drawn."""
 
         def draw(most: int) -> Tensor:
             return torch.randint(most, (size,), generator=generator)  # (B,)

@@ -89,7 +89,7 @@ def accuracy_of(logits: Tensor, targets: Tensor) -> tuple[float, Tensor]:
 
 @torch.no_grad()
 def look(network: Network, task: Task, held_out: Batch, mask: Tensor | None, step: int) -> tuple[Point, Frame]:
-    """Measures a network on held-out sentences; the first of them is the example."""
+    """What a network does on held-out sentences; the first of them is the example."""
     asked = list(task.asked)
     targets = held_out.targets[..., asked]
     logits, output = network(held_out.ids, mask)

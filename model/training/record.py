@@ -82,7 +82,7 @@ def write_record(path: Path, trainings: Sequence[Training], *, date: str, comman
 
 
 def read_record(path: Path = SHIPPED) -> Recorded:
-    """Reads finished runs; one tells how they went on from `trainings` as from a run of one's own.
+    """Finished runs; one tells how they went on from `trainings` as from a run of one's own.
 
     Raises:
         HeadworkError: the file is missing, broken, or of another kind.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import platform
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from model.files import write_whole
+from model.files import json_by_lines, write_whole
 from model.training.settings import Settings
 from model.training.training import N_TEST, Training
 from model.version import app_version
@@ -68,11 +67,4 @@ def write(path: Path, result: dict[str, Any]) -> None:
     Raises:
         OSError: the file can't be written.
     """
-    parts = []
-    for key, value in result.items():
-        text = json.dumps(value, ensure_ascii=False)
-        if key == "runs" and value:
-            text = "[\n" + ",\n".join(json.dumps(run, ensure_ascii=False) for run in value) + "\n]"
-        parts.append(f"{json.dumps(key)}: {text}")
-    text = "{\n" + ",\n".join(parts) + "\n}\n"
-    write_whole(path, text)
+    write_whole(path, json_by_lines(result, ("runs",)))

@@ -50,7 +50,7 @@ class Corpus:
 
 
 def read_corpus(paths: Iterable[Path]) -> Corpus:
-    """Reads files in either format.
+    """What files in either format hold.
 
     Raises:
         HeadworkError: a file that can't be opened, or has more than MOST_LINES lines.
@@ -68,7 +68,7 @@ def read_corpus(paths: Iterable[Path]) -> Corpus:
 
 
 def read_content(name: str, content: bytes) -> Corpus:
-    """Reads one file's content. The name's ending says the format; with another ending, the first character does.
+    """What one file's content holds. The name's ending says the format; with another ending, the first character does.
 
     Raises:
         HeadworkError: more than MOST_LINES lines.
