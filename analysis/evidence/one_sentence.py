@@ -43,7 +43,7 @@ class WordMaps:
         target: (W, L, h), the other word with most weight; −1 where there is none.
         pieces: the tokens of each word, for what needs tokens.
         spans: each word's characters in the text.
-        parted_by: who parted Chinese words, of "jieba" and "spaces"; none where the words were given.
+        segmenter: who parted Chinese words, of "jieba" and "spaces"; none where the words were given.
         shared: pieces that stand for several words.
     """
 

@@ -3,7 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from analysis.maps.mask_runs import CASES, PaddedBatch
+from analysis.maps.padded_batch import CASES, PaddedBatch
 from model import AttentionTrace, HeadworkError
 from model.head_id import HeadId
 from ui.frame.languages import _, explain

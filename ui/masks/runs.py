@@ -9,15 +9,13 @@ import streamlit as st
 from analysis.maps.mask_runs import (
     LayerScores,
     Leak,
-    PaddedBatch,
     Revealed,
-    Side,
     edit_word,
     layer_scores,
     leak,
-    padded_batch,
     revealed,
 )
+from analysis.maps.padded_batch import PaddedBatch, Side, padded_batch
 from model import AttentionModel, AttentionTrace, Mask
 from ui.frame.languages import _
 from ui.frame.loading import TraceCache, load_model, named

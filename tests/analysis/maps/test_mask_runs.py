@@ -6,8 +6,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.maps.mask_runs import CASES, edit_word, largest_move, layer_scores, leak, padded_batch, revealed
+from analysis.maps.mask_runs import edit_word, largest_move, layer_scores, leak, revealed
 from analysis.maps.masking import cut_and_rescale, largest, masked_softmax, split_difference
+from analysis.maps.padded_batch import CASES, padded_batch
 from model import AttentionModel, HeadworkError, Mask, parse_mask
 from model.catalogue import minilm_folder, toy_id
 from model.weights.checkpoints import load_folder
