@@ -30,11 +30,11 @@ from benchmarks.measure import (
     ratios,
 )
 from benchmarks.products import Products, ProductWeights
-from model.catalogue import minilm_folder
 from model.masks import Mask
 from model.packed import pack
 from model.transformer import Transformer
 from model.weights.checkpoints import load_folder
+from model.weights.minilm import minilm_folder
 
 MODELS = {"minilm": "MiniLM-L6", "bert": "BERT-base size, random"}
 TOKENS, BATCHES = (16, 64, 128, 256, 512), (1, 8)

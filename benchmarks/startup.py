@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchmarks.measure import Spread, describe_machine, markdown_table, ratios
-from model.catalogue import minilm_folder
+from model.weights.minilm import minilm_folder
 
 SENTENCE = "The cat sat on the mat because it was tired."
 BUDGET_SECONDS = 4.0

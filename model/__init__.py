@@ -8,8 +8,8 @@ trace.tokens, trace.attention  # tuple of str; read-only float32 (L, h, N, N)
 import model.command_line  # noqa: F401  first: it minds Ctrl-C while torch is imported
 from model.attention import MultiHeadAttention, attention_entropy, scaled_dot_product_attention
 from model.blocks import FeedForward, LayerNorm, TransformerBlock
-from model.catalogue import load
 from model.errors import HeadworkError, NotDownloaded
+from model.loading import load
 from model.masks import Mask, parse_mask
 from model.positions import sinusoidal_positions
 from model.tokenizers.tokens import Tokens

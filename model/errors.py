@@ -38,14 +38,30 @@ class NotDownloaded(HeadworkError):
 
 def shown(value: object, most: int = 50) -> str:
     """What a person gave, as Python writes it, short enough for a sentence."""
+    return repr(clipped(value, most)) if isinstance(value, str) else clipped(value, most)
+
+
+def clipped(value: object, most: int = 50) -> str:
+    """`value` as text, without quotes, short enough for a sentence."""
     try:
-        text = repr(value[:most] if isinstance(value, str) else value)
-    except ValueError:  # a whole number of thousands of digits
+        text = str(value)
+    except (ValueError, RecursionError):  # a whole number of thousands of digits; lists in lists in lists
         return "…"
-    is_short = len(value) <= most if isinstance(value, str) else len(text) <= most
-    if is_short:
-        return text
-    return repr(f"{value[: most - 1]}…") if isinstance(value, str) else f"{text[: most - 1]}…"
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def first_line(error: BaseException) -> str:
+    """What an error says, short enough to stand in a sentence; its kind where it says nothing. Paths are left out."""
+    said = getattr(error, "strerror", None) or str(error)
+    return clipped((said.strip().splitlines() or [type(error).__name__])[0], 200)
+
+
+def is_fault(error: BaseException) -> bool:
+    """Whether something broke, and nobody asked to stop: an Exception, or a panic in a library written in Rust.
+
+    Such a panic (in tokenizers, safetensors) comes as a BaseException of a class that can't be imported.
+    """
+    return isinstance(error, Exception) or type(error).__name__ == "PanicException"
 
 
 def check_whole_numbers(owner: object, bounds: Mapping[str, tuple[int, int]]) -> None:

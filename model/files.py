@@ -1,4 +1,4 @@
-"""Writing a file so that it is whole at any moment, saying beforehand whether it can be written, and JSON by lines."""
+"""Reading files that somebody else made; writing one so that it is whole at any moment; JSON by lines."""
 
 from __future__ import annotations
 
@@ -9,6 +9,38 @@ import stat
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
+
+from model.errors import HeadworkError, first_line
+
+MOST_JSON_BYTES = 10_000_000  # the index of a model of 4 GB in shards has some 100 KB
+
+
+def check_ordinary(folder: Path) -> None:
+    """Raises HeadworkError where a folder holds a pipe, a device or the like: whoever opens one may wait forever."""
+    for path in folder.iterdir():
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise HeadworkError(
+                "{file} in the folder {folder} is no ordinary file. Remove it, or choose another folder.",
+                file=path.name,
+                folder=folder.name,
+            )
+
+
+def read_json(path: Path) -> Any:
+    """What a JSON file says.
+
+    Raises:
+        HeadworkError: it is no ordinary file, too large, no JSON, or nested too deeply.
+    """
+    try:
+        if not path.is_file():
+            raise OSError("it is no ordinary file")
+        if (size := path.stat().st_size) > MOST_JSON_BYTES:
+            raise OSError(f"it has {size / 1e6:.0f} MB")
+        with path.open("rb") as stream:
+            return json.loads(stream.read(size))
+    except (OSError, ValueError, RecursionError) as error:  # ValueError: no UTF-8, no JSON, numbers of 5,000 digits
+        raise HeadworkError("{file} can't be read: {reason}.", file=path.name, reason=first_line(error)) from error
 
 
 def write_whole(path: Path, content: str | bytes) -> None:

@@ -7,13 +7,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from model.catalogue import E5, local_folder, minilm_folder, resolve, toy_sizes
+from model.catalogue import E5, local_folder, resolve
 from model.errors import HeadworkError
 from model.training.saved import about
 from model.transformer import TransformerConfig
 from model.weights import trained
 from model.weights.checkpoints import config_from, read_config
 from model.weights.e5 import E5_HUB
+from model.weights.minilm import minilm_folder
+from model.weights.toy import toy_config
 
 CONFIGS = Path(__file__).parents[2] / "data" / "model_configs.json"  # as published on the hub
 
@@ -26,15 +28,7 @@ def known_config(model_id: str) -> TransformerConfig:
     """
     entry = resolve(model_id)
     if entry.source == "toy":
-        sizes = toy_sizes(entry.id)
-        return TransformerConfig(
-            vocab_size=0,
-            d_model=sizes["d_model"],
-            num_heads=sizes["heads"],
-            num_layers=sizes["layers"],
-            d_ff=4 * sizes["d_model"],
-            positions="sinusoidal",
-        )
+        return toy_config(entry.id)
     if entry.id == E5:
         return config_from(published()[E5_HUB])
     if entry.source == "built in":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,7 +10,9 @@ from typing import Any
 
 import tokenizers
 
-from model.errors import HeadworkError
+from model.errors import HeadworkError, clipped, first_line, is_fault
+from model.files import read_json
+from model.tokenizers.time_limit import TimeLimit
 from model.tokenizers.tokens import (
     MAX_CHARACTERS,
     SPACE,
@@ -30,6 +31,9 @@ PAD_TOKENS = ("[PAD]", "<pad>")
 UNKNOWN_TOKENS = ("[UNK]", "<unk>")
 # Any one of these makes a tokenizer, and the first is enough where it is; all of them plain text or SentencePiece.
 TOKENIZER_FILES = ("tokenizer.json", "vocab.txt", "vocab.json", "sentencepiece.bpe.model", "spiece.model")
+
+
+SECONDS = 10.0  # for one text: the longest takes a twentieth of one second, or a pattern in tokenizer.json backtracks
 
 
 @dataclass(frozen=True)
@@ -68,11 +72,12 @@ class FastTokenizer(Tokenizer):
             name = backend.id_to_token(pad_id) or PAD_TOKENS[0]
             self._padding = Token(name, pad_id, (0, 0), None, is_special=True, is_padding=True)
         self.backend = backend
+        self._limit: TimeLimit[tokenizers.Encoding] = TimeLimit(SECONDS)
 
     def encode(self, text: str, *, limit: int, pad_to: int | None = None) -> Tokens:
         """The text as at most `limit` tokens; see `model.tokenizers.tokens.Tokenizer`."""
         text, n_cut_characters = clean_text(text)
-        encoded = self.backend.encode(text)
+        encoded = self._encoded(text)
         tokens = self._with_segments(self._tokens(text, encoded))
         if all(token.is_special and token.span == (0, 0) for token in tokens):
             raise no_text()  # only characters that this tokenizer drops, such as joiners without an emoji
@@ -109,14 +114,36 @@ class FastTokenizer(Tokenizer):
     @cached_property
     def _separator(self) -> Separator | None:
         """What parts a pair, tried out: None when a pair can't be typed as one text that gives the same ids."""
-        pair = self.backend.encode("a", "b")
+        pair = self._encoded(("a", "b"))
         texts = pair.sequence_ids
         if 1 not in texts:
             return None
         between = slice(len(texts) - texts[::-1].index(0), texts.index(1))
         typed = "".join(self._added.get(id_, "") for id_ in pair.ids[between])
-        text = next((text for text in (f" {typed} ", typed) if self.backend.encode(f"a{text}b").ids == pair.ids), None)
+        text = next((text for text in (f" {typed} ", typed) if self._encoded(f"a{text}b").ids == pair.ids), None)
         return None if text is None else Separator(text, tuple(pair.ids[between]), any(pair.type_ids))
+
+    def _encoded(self, text: str | tuple[str, str]) -> tokenizers.Encoding:
+        """What the library makes of a text or a pair.
+
+        Raises:
+            HeadworkError: it panics, or takes too long.
+        """
+        try:  # encode_batch, since encode holds Python's lock
+            return self._limit.run(lambda: self.backend.encode_batch([text])[0])
+        except TimeoutError:
+            raise HeadworkError(
+                "The tokenizer of this model takes more than {seconds:.0f} seconds for a text, so it was given up. "
+                "Choose another model.",
+                seconds=self._limit.seconds,
+            ) from None
+        except BaseException as error:
+            if not is_fault(error):
+                raise
+            raise HeadworkError(
+                "The tokenizer of this model can't read this text ({reason}). Try another text, or another model.",
+                reason=first_line(error),
+            ) from error
 
     def _with_segments(self, tokens: list[Token]) -> list[Token]:
         """The tokens; where a separator is typed between two texts, the second is marked."""
@@ -175,18 +202,20 @@ def load_tokenizer(folder: Path) -> FastTokenizer:
     if file.is_file():
         try:
             backend = tokenizers.Tokenizer.from_file(str(file))
-        except Exception as error:  # the library raises bare Exception
+        except BaseException as error:  # the library raises bare Exception, and panics
+            if not is_fault(error):
+                raise
             raise HeadworkError(
                 "The tokenizer file {file} can't be read ({reason}). Download the model again.",
-                file=file,
-                reason=error,
+                file=file.name,
+                reason=first_line(error),
             ) from error
         return FastTokenizer(backend, settings)
     if not any((folder / name).is_file() for name in TOKENIZER_FILES[1:]):
         raise HeadworkError(
             "The folder {folder} has no tokenizer (tokenizer.json or vocab.txt). "
             "Save it there with tokenizer.save_pretrained.",
-            folder=folder,
+            folder=folder.name,
         )
     return FastTokenizer(_built_by_transformers(folder), settings)
 
@@ -200,21 +229,21 @@ def _built_by_transformers(folder: Path) -> tokenizers.Tokenizer:
     except Exception as error:  # whatever a damaged vocabulary or a tokenizer with its own code leads to
         raise HeadworkError(
             "No tokenizer could be made from the files in {folder}: {reason}",
-            folder=folder,
-            reason=str(error).split("\n")[0] or type(error).__name__,
+            folder=folder.name,
+            reason=clipped(str(error).replace(str(folder), folder.name).split("\n")[0] or type(error).__name__, 200),
         ) from error
     if not isinstance(backend, tokenizers.Tokenizer):
         raise HeadworkError(
             "The tokenizer in {folder} has no fast form, so words can't be told apart. Choose another model.",
-            folder=folder,
+            folder=folder.name,
         )
     return backend
 
 
 def _settings(folder: Path) -> dict[str, Any]:
     try:
-        settings = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        settings = read_json(folder / "tokenizer_config.json")
+    except HeadworkError:
         return {}  # it refines the tokenizer and isn't needed
     return settings if isinstance(settings, dict) else {}
 

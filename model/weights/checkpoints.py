@@ -1,17 +1,15 @@
-"""Trained weights from a folder: BERT, DistilBERT and RoBERTa families, safetensors only.
+"""Trained weights from a folder, safetensors only; which architectures: `model.weights.families`.
 
 A folder holds config.json and model.safetensors (or shards with model.safetensors.index.json), as `save_pretrained`
 writes them. Names of tensors are matched against the Transformer built from the config: a tensor that is missing, left
-over or of another shape is an error that names it. Pickled weights (pytorch_model.bin) are never opened.
+over, of another shape or not finite is an error that names it. Pickled weights (pytorch_model.bin) are never opened.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,67 +18,50 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from model.blank import blank, fill
-from model.blocks import Activation
-from model.errors import HeadworkError
+from model.entry import Entry
+from model.errors import HeadworkError, clipped
+from model.files import check_ordinary, read_json
+from model.tokenizers.tokenizer_json import load_tokenizer
+from model.tracing import AttentionModel
 from model.transformer import Transformer, TransformerConfig
+from model.weights.families import FAMILIES
+from model.weights.families.family import Family
+from model.weights.names import check_finite, tensor_names
 
 WEIGHTS, INDEX, CONFIG = "model.safetensors", "model.safetensors.index.json", "config.json"
+ADAPTER = "adapter_config.json"  # of peft: LoRA and its like
 MODULES = "modules.json"  # of sentence-transformers
-
-_ACTIVATIONS: dict[str, Activation] = {
-    "relu": "relu",
-    "gelu": "gelu",
-    "gelu_new": "gelu_tanh",
-    "gelu_pytorch_tanh": "gelu_tanh",
-    "gelu_fast": "gelu_tanh",
-}
-
-# Ours → theirs. "{i}" is the layer; weight and bias are matched together where the name ends in a module.
-_BERT = {
-    "embeddings.token.weight": "embeddings.word_embeddings.weight",
-    "embeddings.position": "embeddings.position_embeddings.weight",
-    "embeddings.token_type": "embeddings.token_type_embeddings.weight",
-    "embeddings.norm": "embeddings.LayerNorm",
-    "blocks.{i}.attention.W_q": "encoder.layer.{i}.attention.self.query",
-    "blocks.{i}.attention.W_k": "encoder.layer.{i}.attention.self.key",
-    "blocks.{i}.attention.W_v": "encoder.layer.{i}.attention.self.value",
-    "blocks.{i}.attention.W_o": "encoder.layer.{i}.attention.output.dense",
-    "blocks.{i}.attention_norm": "encoder.layer.{i}.attention.output.LayerNorm",
-    "blocks.{i}.ffn.W_1": "encoder.layer.{i}.intermediate.dense",
-    "blocks.{i}.ffn.W_2": "encoder.layer.{i}.output.dense",
-    "blocks.{i}.ffn_norm": "encoder.layer.{i}.output.LayerNorm",
-}
-_DISTILBERT = {
-    "embeddings.token.weight": "embeddings.word_embeddings.weight",
-    "embeddings.position": "embeddings.position_embeddings.weight",
-    "embeddings.norm": "embeddings.LayerNorm",
-    "blocks.{i}.attention.W_q": "transformer.layer.{i}.attention.q_lin",
-    "blocks.{i}.attention.W_k": "transformer.layer.{i}.attention.k_lin",
-    "blocks.{i}.attention.W_v": "transformer.layer.{i}.attention.v_lin",
-    "blocks.{i}.attention.W_o": "transformer.layer.{i}.attention.out_lin",
-    "blocks.{i}.attention_norm": "transformer.layer.{i}.sa_layer_norm",
-    "blocks.{i}.ffn.W_1": "transformer.layer.{i}.ffn.lin1",
-    "blocks.{i}.ffn.W_2": "transformer.layer.{i}.ffn.lin2",
-    "blocks.{i}.ffn_norm": "transformer.layer.{i}.output_layer_norm",
-}
-# Tensors of a checkpoint that make no attention map: pooler, task heads, and buffers of old versions.
-_NOT_NEEDED = re.compile(
-    r"^(pooler\.|cls\.|lm_head\.|classifier\.|qa_outputs\.|vocab_(transform|layer_norm|projector)\.|pre_classifier\.)"
-    r"|(^|\.)position_ids$|^embeddings\.token_type_ids$"
+# What quantised weights have beside their numbers (bitsandbytes, GPTQ, AWQ, fp8 of compressed-tensors and DeepSeek).
+_SCALES = re.compile(
+    r"\.(SCB|absmax|quant_map|quant_state\..*|qweight|qzeros|g_idx|scales?|(weight|input)_scale(_inv)?)$"
 )
-_FAMILIES = {"bert": _BERT, "roberta": _BERT, "xlm-roberta": _BERT, "camembert": _BERT, "distilbert": _DISTILBERT}
-_PREFIXES = ("bert.", "roberta.", "distilbert.")
+_LORA = re.compile(r"\.lora_[AB]\.|\.lora_(embedding|magnitude)")
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A model read from a folder."""
+    """A Transformer read from a folder or file."""
 
     config: TransformerConfig
     transformer: Transformer
     architecture: str  # model_type of its config.json: "bert", "distilbert", …
     sha256: str  # of the weights: the file's own, or for shards that of the lines "sha256  name"
     is_decoder: bool = False  # trained under a causal mask
+
+
+def load(entry: Entry, folder: Path, *, expected_sha256: str | None = None) -> AttentionModel:
+    """The model in a folder, with its tokenizer.
+
+    Raises:
+        HeadworkError: as `load_folder`; also for a tokenizer that is missing or can't be read.
+    """
+    folder = transformer_folder(folder)
+    config_from(read_config(folder))  # first, since it says best what is wrong with a folder that holds no model
+    tokenizer = load_tokenizer(folder)
+    checkpoint = load_folder(folder, expected_sha256=expected_sha256)
+    if checkpoint.is_decoder:
+        entry = replace(entry, trained_mask="causal")
+    return AttentionModel(entry, checkpoint.transformer, tokenizer, sha256=checkpoint.sha256)
 
 
 def load_folder(folder: Path, *, expected_sha256: str | None = None) -> Checkpoint:
@@ -95,31 +76,32 @@ def load_folder(folder: Path, *, expected_sha256: str | None = None) -> Checkpoi
     """
     raw = read_config(folder)
     config = config_from(raw)
-    files = _weight_files(folder)
-    sha256 = _sha256(files)
+    places = _places(folder)
+    sha256 = _sha256([folder / name for name in places])
     if expected_sha256 is not None and sha256 != expected_sha256:
         raise HeadworkError(
             "The weights in {file} are not the published ones (sha256 {found}, expected {expected}). "
             "Install the package again.",
-            file=files[0].name,
+            file=next(iter(places)),
             found=sha256,
             expected=expected_sha256,
         )
-    tensors = _without_prefix(_read(files))
+    family = FAMILIES[raw["model_type"]]
+    tensors = _plain_names(_read(folder, places), family)
     transformer = blank(config)
-    fill(transformer, _fit(transformer, tensors, raw["model_type"]))
+    fill(transformer, _fit(transformer, tensors, family, raw["model_type"]))
     return Checkpoint(config, transformer, raw["model_type"], sha256, bool(raw.get("is_decoder", False)))
 
 
 def transformer_folder(folder: Path) -> Path:
     """The folder with the Transformer itself, which older sentence-transformers folders keep one level down."""
-    if (folder / CONFIG).is_file() or not (folder / MODULES).is_file():
+    if (folder / CONFIG).exists() or not (folder / MODULES).exists():
         return folder
+    modules = read_json(folder / MODULES)
     try:
-        modules = json.loads((folder / MODULES).read_text(encoding="utf-8"))
         paths = [module["path"] for module in modules if module["type"].endswith(".Transformer")]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise HeadworkError("{file} can't be read: {reason}.", file=str(folder / MODULES), reason=str(error)) from error
+    except (KeyError, TypeError, AttributeError) as error:
+        raise HeadworkError("{file} can't be read: {reason}.", file=MODULES, reason=clipped(error)) from error
     inside = [path for path in paths if isinstance(path, str) and Path(path).name == path]
     return folder / inside[0] if inside else folder
 
@@ -127,25 +109,26 @@ def transformer_folder(folder: Path) -> Path:
 def read_config(folder: Path) -> dict[str, Any]:
     """config.json of a folder, checked to be of a family that can be loaded."""
     if not folder.is_dir():
-        raise HeadworkError("There is no folder {folder}. Check the path.", folder=str(folder))
-    path = folder / CONFIG
-    try:
-        raw = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+        raise HeadworkError("There is no folder {folder}. Check the path.", folder=folder.name)
+    check_ordinary(folder)
+    if not (folder / CONFIG).exists():
+        if (folder / ADAPTER).exists():
+            raise adapter(folder.name)
         raise HeadworkError(
             "The folder {folder} has no {file}: it is not a model folder as save_pretrained writes it.",
-            folder=str(folder),
+            folder=folder.name,
             file=CONFIG,
-        ) from None
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise HeadworkError("{file} can't be read: {reason}.", file=str(path), reason=str(error)) from error
+        )
+    raw = read_json(folder / CONFIG)
     model_type = raw.get("model_type") if isinstance(raw, dict) else None
-    if model_type not in _FAMILIES:
+    if not isinstance(model_type, str) or model_type not in FAMILIES:
         raise HeadworkError(
             "The architecture {model_type} is not supported. These are: {families}.",
-            model_type=model_type,
-            families=", ".join(_FAMILIES),
+            model_type=clipped(model_type),
+            families=", ".join(FAMILIES),
         )
+    if raw.get("quantization_config") is not None:
+        raise quantised(CONFIG)
     return dict(raw)
 
 
@@ -154,86 +137,61 @@ def config_from(raw: dict[str, Any]) -> TransformerConfig:
     try:
         if raw["vocab_size"] == 0:
             raise HeadworkError("config.json describes a model with no vocabulary: vocab_size is 0.")
-        return _distilbert_config(raw) if raw["model_type"] == "distilbert" else _bert_config(raw)
+        return FAMILIES[raw["model_type"]].config(raw)
     except KeyError as error:
         raise HeadworkError("config.json has no entry {key}.", key=error.args[0]) from error
     except TypeError as error:
-        raise HeadworkError("config.json has an entry of the wrong kind: {reason}.", reason=str(error)) from error
+        raise HeadworkError("config.json has an entry of the wrong kind: {reason}.", reason=clipped(error)) from error
 
 
-def _bert_config(raw: dict[str, Any]) -> TransformerConfig:
-    if raw.get("position_embedding_type", "absolute") != "absolute":
-        raise HeadworkError(
-            "Position embeddings of the kind {kind} are not supported, only absolute ones.",
-            kind=raw["position_embedding_type"],
-        )
-    if raw.get("embedding_size", raw["hidden_size"]) != raw["hidden_size"]:
-        raise HeadworkError("Models whose embeddings have another width than their layers are not supported.")
-    # RoBERTa numbers positions from padding_idx + 1 (fairseq); BERT from 0.
-    offset = 0 if raw["model_type"] == "bert" else raw.get("pad_token_id", 1) + 1
-    return TransformerConfig(
-        vocab_size=raw["vocab_size"],
-        d_model=raw["hidden_size"],
-        num_heads=raw["num_attention_heads"],
-        num_layers=raw["num_hidden_layers"],
-        d_ff=raw["intermediate_size"],
-        max_tokens=raw["max_position_embeddings"] - offset,
-        n_token_types=raw.get("type_vocab_size", 2),
-        activation=_activation(raw.get("hidden_act", "gelu")),
-        position_offset=offset,
-        layer_norm_eps=raw.get("layer_norm_eps", 1e-12),
+def adapter(name: str) -> HeadworkError:
+    """What to do with a folder, repository or file of LoRA weights."""
+    return HeadworkError(
+        "{name} is an adapter (such as LoRA), not a model: it holds only what changes in another one. Merge it into "
+        "its base model first (in peft: merge_and_unload), and save that.",
+        name=name,
     )
 
 
-def _distilbert_config(raw: dict[str, Any]) -> TransformerConfig:
-    return TransformerConfig(
-        vocab_size=raw["vocab_size"],
-        d_model=raw["dim"],
-        num_heads=raw["n_heads"],
-        num_layers=raw["n_layers"],
-        d_ff=raw["hidden_dim"],
-        max_tokens=raw["max_position_embeddings"],
-        activation=_activation(raw.get("activation", "gelu")),
+def quantised(name: str) -> HeadworkError:
+    """What to do with weights in less than 16 bits."""
+    return HeadworkError(
+        "The weights are quantised (says {name}), and their scales are not read here. Take the model in float32, "
+        "float16 or bfloat16.",
+        name=name,
     )
 
 
-def _activation(name: Any) -> Activation:
-    if not isinstance(name, str) or name not in _ACTIVATIONS:
-        raise HeadworkError(
-            "The activation {name} is not supported. These are: {choices}.",
-            name=name,
-            choices=", ".join(_ACTIVATIONS),
-        )
-    return _ACTIVATIONS[name]
-
-
-def _weight_files(folder: Path) -> list[Path]:
-    """The safetensors file of a folder, or its shards in order."""
+def _places(folder: Path) -> dict[str, list[str] | None]:
+    """The safetensors files of a folder in order, each with the tensors to be read from it; None = all."""
     if (folder / WEIGHTS).is_file():
-        return [folder / WEIGHTS]
+        return {WEIGHTS: None}
     if (folder / INDEX).is_file():
+        index = read_json(folder / INDEX)
+        places: dict[str, list[str] | None] = {}
         try:
-            index = json.loads((folder / INDEX).read_text(encoding="utf-8"))
-            names = sorted({str(name) for name in index["weight_map"].values()})
-        except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
-            raise HeadworkError(
-                "{file} can't be read: {reason}.", file=str(folder / INDEX), reason=str(error)
-            ) from error
-        for name in names:
+            for tensor, name in sorted(index["weight_map"].items(), key=lambda item: str(item[1])):
+                places[str(name)] = [*(places.get(str(name)) or ()), tensor]
+        except (KeyError, AttributeError, TypeError) as error:
+            raise HeadworkError("{file} can't be read: {reason}.", file=INDEX, reason=clipped(error)) from error
+        for name in places:
             if Path(name).name != name or not (folder / name).is_file():
                 raise HeadworkError(
                     "{index} names the file {name}, which is not in the folder. Download the model again.",
                     index=INDEX,
-                    name=name,
+                    name=clipped(name),
                 )
-        return [folder / name for name in names]
+        if places:
+            return places
+    if (folder / ADAPTER).exists():
+        raise adapter(folder.name)
     if any(folder.glob("*.bin")) or any(folder.glob("*.pt")) or any(folder.glob("*.pth")):
         raise HeadworkError(
             "The folder {folder} has only pickled weights, which can run code and are never opened here. "
             "Save the model again as safetensors (save_pretrained does so by default).",
-            folder=str(folder),
+            folder=folder.name,
         )
-    raise HeadworkError("The folder {folder} has no weights: {file} is missing.", folder=str(folder), file=WEIGHTS)
+    raise HeadworkError("The folder {folder} has no weights: {file} is missing.", folder=folder.name, file=WEIGHTS)
 
 
 def _sha256(files: list[Path]) -> str:
@@ -247,48 +205,56 @@ def _sha256(files: list[Path]) -> str:
     return hashlib.sha256(lines.encode()).hexdigest()
 
 
-def _read(files: list[Path]) -> dict[str, Tensor]:
+def _read(folder: Path, places: dict[str, list[str] | None]) -> dict[str, Tensor]:
+    """The tensors of all files: from each only those that the index gives to it."""
     tensors: dict[str, Tensor] = {}
-    for path in files:
+    for file, names in places.items():
         try:
-            with safe_open(path, framework="pt") as stream:
-                tensors.update({name: stream.get_tensor(name) for name in stream.keys()})  # noqa: SIM118
+            with safe_open(folder / file, framework="pt") as stream:
+                here = set(stream.keys())
+                absent = sorted(set(names or ()) - here)
+                if absent:
+                    raise HeadworkError(
+                        "{index} says that the tensor {tensor} is in {file}, but it isn't. Download the model again.",
+                        index=INDEX,
+                        tensor=clipped(absent[0]),
+                        file=file,
+                    )
+                tensors |= {name: stream.get_tensor(name) for name in (here if names is None else names)}
         except (SafetensorError, OSError) as error:
             raise HeadworkError(
                 "The weights in {file} are broken or cut short ({reason}). Get the file again.",
-                file=path.name,
-                reason=str(error),
+                file=file,
+                reason=clipped(error),
             ) from error
     return tensors
 
 
-def _without_prefix(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Drops the `bert.` of a model with a task head, and renames the gamma and beta of old files."""
+def _plain_names(tensors: dict[str, Tensor], family: Family) -> dict[str, Tensor]:
+    """Drops the `bert.` of a model with a task head, and renames the gamma and beta of old files.
+
+    A family whose tensors are fused or transposed would take them apart here.
+    """
     renamed = {}
     for name, tensor in tensors.items():
-        for prefix in _PREFIXES:
-            name = name.removeprefix(prefix)
-        name = re.sub(r"LayerNorm\.gamma$", "LayerNorm.weight", name)
-        renamed[re.sub(r"LayerNorm\.beta$", "LayerNorm.bias", name)] = tensor
+        name = re.sub(r"LayerNorm\.gamma$", "LayerNorm.weight", name.removeprefix(family.prefix))
+        name = re.sub(r"LayerNorm\.beta$", "LayerNorm.bias", name)
+        if name in renamed:
+            raise HeadworkError(
+                "The weights hold the tensor {name} twice, in two spellings. Save the model again.", name=clipped(name)
+            )
+        renamed[name] = tensor
     return renamed
 
 
-def _names(transformer: Transformer, family: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """(our name, their name) of every tensor of the model."""
-    for ours in transformer.state_dict():
-        layer = re.search(r"^blocks\.(\d+)\.", ours)
-        general = ours.replace(layer[0], "blocks.{i}.") if layer else ours
-        theirs = family.get(general)
-        if theirs is None:
-            module, _, leaf = general.rpartition(".")
-            theirs = f"{family[module]}.{ {'gamma': 'weight', 'beta': 'bias'}.get(leaf, leaf) }"
-        yield ours, theirs.replace("{i}", layer[1]) if layer else theirs
-
-
-def _fit(transformer: Transformer, tensors: dict[str, Tensor], model_type: str) -> dict[str, Tensor]:
+def _fit(transformer: Transformer, tensors: dict[str, Tensor], family: Family, model_type: str) -> dict[str, Tensor]:
     """The checkpoint's tensors under our names, every one checked."""
     shapes = {name: tuple(tensor.shape) for name, tensor in transformer.state_dict().items()}
-    names = dict(_names(transformer, _FAMILIES[model_type]))
+    names = tensor_names(transformer, family.names)
+    if strange := min(filter(_SCALES.search, tensors), default=None):
+        raise quantised(strange)
+    if strange := min(filter(_LORA.search, tensors), default=None):
+        raise adapter(strange)
     missing = [theirs for theirs in names.values() if theirs not in tensors]
     if missing:
         raise HeadworkError(
@@ -298,21 +264,29 @@ def _fit(transformer: Transformer, tensors: dict[str, Tensor], model_type: str) 
             model_type=model_type,
             example=missing[0],
         )
-    for ours, theirs in names.items():
-        if tuple(tensors[theirs].shape) != shapes[ours]:
-            raise HeadworkError(
-                "The tensor {name} has the shape {found}, but config.json asks for {expected}.",
-                name=theirs,
-                found=tuple(tensors[theirs].shape),
-                expected=shapes[ours],
-            )
-    surplus = sorted(name for name in tensors.keys() - set(names.values()) if not _NOT_NEEDED.search(name))
+    surplus = sorted(name for name in tensors.keys() - set(names.values()) if not family.unneeded.match(name))
     if surplus:
         raise HeadworkError(
             "The weights hold {n} tensors that this {model_type} has no place for, among them {example}. "
             "Is config.json the one that belongs to these weights?",
             n=len(surplus),
             model_type=model_type,
-            example=surplus[0],
+            example=clipped(surplus[0]),
         )
-    return {ours: tensors[theirs].to(torch.float32) for ours, theirs in names.items()}
+    return {ours: _checked(theirs, tensors[theirs], shapes[ours]) for ours, theirs in names.items()}
+
+
+def _checked(name: str, tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """A tensor in float32, of the shape that the config asks for."""
+    if not tensor.is_floating_point() or tensor.element_size() < 2:  # int8, int4 in bytes, fp8
+        raise quantised(f"{name}, {str(tensor.dtype).removeprefix('torch.')}")
+    if tuple(tensor.shape) != shape:
+        raise HeadworkError(
+            "The tensor {name} has the shape {found}, but config.json asks for {expected}.",
+            name=name,
+            found=tuple(tensor.shape),
+            expected=shape,
+        )
+    tensor = tensor.to(torch.float32)
+    check_finite(name, tensor)
+    return tensor

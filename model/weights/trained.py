@@ -9,7 +9,7 @@ from pathlib import Path
 
 from model.blank import blank, fill
 from model.entry import Entry
-from model.errors import HeadworkError
+from model.errors import HeadworkError, first_line
 from model.tokenizers.task import TaskTokenizer
 from model.tracing import AttentionModel
 from model.training.saved import about, check_size, weights
@@ -18,6 +18,11 @@ PREFIX = "trained:"
 SUFFIX = ".safetensors"
 MOST_MODELS = 64  # that are kept: at most 256 MB
 ABOUT = "A small Transformer trained in this app, on sentences of one task: it knows no other words."
+
+
+def load(entry: Entry) -> AttentionModel:
+    """The model of an entry, kept or in a file. Raises HeadworkError as `read` and `from_bytes`."""
+    return from_bytes(read(entry), entry)
 
 
 def from_bytes(data: bytes, entry: Entry | None = None) -> AttentionModel:
@@ -127,6 +132,4 @@ def read_file(path: Path) -> bytes:
         check_size(path.stat().st_size)
         return path.read_bytes()
     except OSError as error:
-        raise HeadworkError(
-            "{file} can't be read: {reason}.", file=str(path), reason=error.strerror or str(error)
-        ) from error
+        raise HeadworkError("{file} can't be read: {reason}.", file=path.name, reason=first_line(error)) from error

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from model import catalogue
+from model.weights import minilm as built_in
 from model.weights.checkpoints import load_folder
 
 
 @pytest.fixture(scope="session")
 def minilm_folder() -> Path:
     """The folder of the built-in weights, found without importing their package."""
-    return catalogue.minilm_folder()
+    return built_in.minilm_folder()
 
 
 @pytest.fixture(scope="session")

@@ -11,10 +11,12 @@ import tokenizers
 import torch
 from safetensors.torch import save_file
 
-from model import catalogue
-from model.catalogue import ENTRIES, entries, load, resolve, toy_id, toy_sizes
+from model import catalogue, load, loading
+from model.catalogue import ENTRIES, entries, resolve
 from model.errors import HeadworkError, NotDownloaded
 from model.transformer import Transformer, TransformerConfig
+from model.weights import minilm
+from model.weights.toy import toy_id, toy_sizes
 from tests.hub_stand_in import hub_stand_in
 
 CONFIG = {
@@ -239,10 +241,25 @@ def test_toys_are_refused_where_the_list_has_none(monkeypatch):
         resolve("toy:d_model=8,heads=2")
 
 
-@pytest.mark.parametrize("value", ["", " ", ",,"])
+@pytest.mark.parametrize("value", ["", " "])
 def test_an_empty_list_limits_nothing(monkeypatch, value):
     monkeypatch.setenv("HEADWORK_MODELS", value)
     assert entries() == ENTRIES and resolve("bert-base-cased")
+
+
+@pytest.mark.parametrize("value", [",", ",,", " , ,"])
+def test_a_list_that_names_nothing_is_no_list(monkeypatch, value):
+    monkeypatch.setenv("HEADWORK_MODELS", value)
+    for ask in (entries, catalogue.default_id, lambda: resolve("minilm"), lambda: load("minilm")):
+        with pytest.raises(HeadworkError, match=r"^HEADWORK_MODELS is '.*', which names no model"):
+            ask()
+
+
+def test_a_refusal_names_a_folder_and_not_where_it_lies(monkeypatch, folder):
+    monkeypatch.setenv("HEADWORK_MODELS", f"minilm,{folder}")
+    with pytest.raises(HeadworkError, match=r"It offers: minilm, tiny\.$") as told:
+        load("someone/other")
+    assert str(folder.parent) not in repr(told.value.values)
 
 
 # Loading
@@ -250,19 +267,19 @@ def test_an_empty_list_limits_nothing(monkeypatch, value):
 
 def test_the_built_in_model_carries_the_published_hash():
     model = load("minilm")
-    assert model.sha256 == catalogue.MINILM_SHA256
+    assert model.sha256 == minilm.MINILM_SHA256
     assert (model.label, model.trained, model.n_layers, model.n_heads) == ("MiniLM-L6 (built in)", True, 6, 12)
     assert model.trace("The cat sat.").tokens == ("[CLS]", "the", "cat", "sat", ".", "[SEP]")
 
 
 def test_built_in_weights_that_were_changed_are_refused(monkeypatch, folder):
-    monkeypatch.setattr(catalogue, "minilm_folder", lambda: folder)
+    monkeypatch.setattr(minilm, "minilm_folder", lambda: folder)
     with pytest.raises(HeadworkError, match="53aa51172d"):
         load("minilm")
 
 
 def test_a_missing_package_of_the_built_in_model_says_what_to_install(monkeypatch):
-    monkeypatch.setattr(catalogue, "MINILM_PACKAGE", "gt_no_such_package")
+    monkeypatch.setattr(minilm, "MINILM_PACKAGE", "gt_no_such_package")
     with pytest.raises(HeadworkError, match="pip install gt-no-such-package"):
         load("minilm")
 
@@ -327,7 +344,7 @@ def test_a_model_cached_under_its_old_name_is_found(folder, tmp_path):
 
 def test_the_catalogue_asks_for_a_moved_model_under_its_new_name(monkeypatch):
     asked = []
-    monkeypatch.setattr(catalogue.hub, "plan", lambda repo_id: asked.append(repo_id) or 1 / 0)
+    monkeypatch.setattr(loading.hub, "plan", lambda repo_id: asked.append(repo_id) or 1 / 0)
     with pytest.raises(ZeroDivisionError):
         load("bert-base-cased", download=True)
     assert asked == ["google-bert/bert-base-cased"]
@@ -348,7 +365,7 @@ def test_a_model_that_cannot_be_used_is_refused_before_its_weights_are_fetched(
 
 
 def test_a_model_too_large_is_refused_before_its_weights_are_fetched(folder, monkeypatch):
-    monkeypatch.setattr(catalogue, "LARGEST_DOWNLOAD", 1000)
+    monkeypatch.setattr(loading, "LARGEST_DOWNLOAD", 1000)
     with hub_stand_in(folder, "someone/large") as server:
         monkeypatch.setenv("HF_ENDPOINT", server.endpoint)
         with pytest.raises(HeadworkError, match="Choose a smaller model"):

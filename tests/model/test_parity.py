@@ -10,6 +10,7 @@ import torch
 from model import Mask
 from model.packed import PackedLinear, pack
 from model.weights.checkpoints import load_folder
+from model.weights.families import FAMILIES
 from tests.model.random_checkpoints import save_random
 
 transformers = pytest.importorskip("transformers")
@@ -17,46 +18,29 @@ BAR = {torch.float32: 1e-5, torch.float64: 1e-9}
 LENGTHS = {1: [11], 4: [17, 11, 6, 1]}
 
 
-def small(kind):
-    sizes = {"vocab_size": 97, "max_position_embeddings": 40}
-    wide = {"hidden_size": 48, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 80}
-    return {
-        "bert": lambda: (transformers.BertConfig(**sizes, **wide), transformers.BertModel),
-        "bert, tanh GELU": lambda: (
-            transformers.BertConfig(**sizes, **wide, hidden_act="gelu_new"),
-            transformers.BertModel,
-        ),
-        "bert in a masked LM": lambda: (transformers.BertConfig(**sizes, **wide), transformers.BertForMaskedLM),
-        "bert, another epsilon": lambda: (
-            transformers.BertConfig(**sizes, **wide, layer_norm_eps=0.05),
-            transformers.BertModel,
-        ),
-        "roberta padded with 4": lambda: (
-            transformers.RobertaConfig(**sizes, **wide, pad_token_id=4),
-            transformers.RobertaModel,
-        ),
-        "camembert": lambda: (
-            transformers.CamembertConfig(**sizes, **wide, pad_token_id=1),
-            transformers.CamembertModel,
-        ),
-        "roberta": lambda: (transformers.RobertaConfig(**sizes, **wide, pad_token_id=1), transformers.RobertaModel),
-        "xlm-roberta": lambda: (
-            transformers.XLMRobertaConfig(**sizes, **wide, pad_token_id=1),
-            transformers.XLMRobertaModel,
-        ),
-        "roberta in a masked LM": lambda: (
-            transformers.RobertaConfig(**sizes, **wide, pad_token_id=1),
-            transformers.RobertaForMaskedLM,
-        ),
-        "distilbert": lambda: (
-            transformers.DistilBertConfig(**sizes, dim=48, n_layers=3, n_heads=4, hidden_dim=80),
-            transformers.DistilBertModel,
-        ),
-        "distilbert in a masked LM": lambda: (
-            transformers.DistilBertConfig(**sizes, dim=48, n_layers=3, n_heads=4, hidden_dim=80),
-            transformers.DistilBertForMaskedLM,
-        ),
-    }[kind]()
+WIDE = {"hidden_size": 48, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 80}
+DISTIL = {"dim": 48, "n_layers": 3, "n_heads": 4, "hidden_dim": 80}
+# A row a family, and more where one has choices: transformers' name of it, and what its config says.
+ENCODERS = {
+    "bert": ("Bert", WIDE),
+    "bert, tanh GELU": ("Bert", WIDE | {"hidden_act": "gelu_new"}),
+    "bert, another epsilon": ("Bert", WIDE | {"layer_norm_eps": 0.05}),
+    "roberta": ("Roberta", WIDE | {"pad_token_id": 1}),
+    "roberta padded with 4": ("Roberta", WIDE | {"pad_token_id": 4}),
+    "xlm-roberta": ("XLMRoberta", WIDE | {"pad_token_id": 1}),
+    "camembert": ("Camembert", WIDE | {"pad_token_id": 1}),
+    "distilbert": ("DistilBert", DISTIL),
+}
+
+
+def small(kind, model="Model"):
+    name, sizes = ENCODERS[kind]
+    config = getattr(transformers, f"{name}Config")(vocab_size=97, max_position_embeddings=40, **sizes)
+    return config, getattr(transformers, f"{name}{model}")
+
+
+def test_every_family_has_its_row():
+    assert {small(kind)[0].model_type for kind in ENCODERS} == FAMILIES.keys()
 
 
 def batch(lengths, vocabulary, pad_id, seed=0):
@@ -81,19 +65,7 @@ def largest_difference(ours, theirs, ids, is_padding):
 
 @pytest.mark.parametrize("batch_size", [1, 4])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize(
-    "kind",
-    [
-        "bert",
-        "bert, tanh GELU",
-        "bert, another epsilon",
-        "roberta",
-        "roberta padded with 4",
-        "xlm-roberta",
-        "camembert",
-        "distilbert",
-    ],
-)
+@pytest.mark.parametrize("kind", ENCODERS)
 def test_random_checkpoints(tmp_path, kind, dtype, batch_size):
     config, model_class = small(kind)
     theirs = save_random(config, model_class, tmp_path).to(dtype)
@@ -102,9 +74,9 @@ def test_random_checkpoints(tmp_path, kind, dtype, batch_size):
     assert max(largest_difference(ours, theirs, ids, is_padding)) <= BAR[dtype]
 
 
-@pytest.mark.parametrize("kind", ["bert in a masked LM", "roberta in a masked LM", "distilbert in a masked LM"])
+@pytest.mark.parametrize("kind", ["bert", "roberta", "distilbert"])
 def test_the_encoder_is_found_inside_a_model_with_a_head(tmp_path, kind):
-    config, model_class = small(kind)
+    config, model_class = small(kind, "ForMaskedLM")
     theirs = save_random(config, model_class, tmp_path).base_model
     ids, is_padding = batch([9, 4], 97, config.pad_token_id)
     assert max(largest_difference(load_folder(tmp_path).transformer, theirs, ids, is_padding)) <= 1e-5

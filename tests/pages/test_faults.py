@@ -66,6 +66,7 @@ def test_every_fragment_of_the_app_is_a_told_one():
     [
         ("HEADWORK_MODELS", "minlm", "There is no model 'minlm'. Did you mean minilm?"),
         ("HEADWORK_MODELS", "/nowhere/at/all", "There is no folder '/nowhere/at/all'. Check the path."),
+        ("HEADWORK_MODELS", ",", "HEADWORK_MODELS is ',', which names no model."),
         ("HEADWORK_THREADS", "auto", "HEADWORK_THREADS is 'auto', but it takes a whole number from 1 to 1024"),
         ("HEADWORK_THREADS", "0", "HEADWORK_THREADS is '0', but it takes a whole number from 1 to 1024"),
         ("HEADWORK_CACHE_MB", "256MB", "HEADWORK_CACHE_MB is '256MB', but it takes a number of megabytes"),

@@ -8,16 +8,13 @@ import streamlit as st
 from model import AttentionTrace, HeadworkError, Mask, parse_mask
 from model.catalogue import (
     DEFAULT_MODEL,
-    TOY_BOUNDS,
-    TOY_DEFAULTS,
     allowed_ids,
     default_id,
     entries,
     resolve,
-    toy_id,
-    toy_sizes,
 )
 from model.tokenizers.tokens import MAX_CHARACTERS
+from model.weights.toy import TOY_BOUNDS, TOY_DEFAULTS, toy_id, toy_sizes
 from model.weights.trained import PREFIX
 from ui.frame import examples, links
 from ui.frame.languages import _, spoken_names

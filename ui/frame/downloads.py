@@ -5,7 +5,8 @@ import time
 import streamlit as st
 
 from model import HeadworkError
-from model.catalogue import download_plan, resolve
+from model.catalogue import resolve
+from model.loading import download_plan
 from model.weights import hub
 from ui.frame.languages import _, explain, plain
 

@@ -10,8 +10,9 @@ from analysis.maps.mask_runs import edit_word, largest_move, layer_scores, leak,
 from analysis.maps.masking import cut_and_rescale, largest, masked_softmax, split_difference
 from analysis.maps.padded_batch import CASES, padded_batch
 from model import AttentionModel, HeadworkError, Mask, parse_mask
-from model.catalogue import minilm_folder, toy_id
 from model.weights.checkpoints import load_folder
+from model.weights.minilm import minilm_folder
+from model.weights.toy import toy_id
 from tests.models import load
 
 SENTENCE = "The teacher praised the students because they worked hard."

@@ -17,6 +17,7 @@ from model.tokenizers.vocabulary import Vocabulary
 from model.weights.e5 import e5_path
 from model.weights.e5_file import read_e5_file
 from tests.model.tokenizers.test_tokens import FAMILY, HARD, anything, assert_in_step
+from tests.model.weights.e5_reference import normaliser_of
 from tests.model.weights.e5_writer import PIECES, SPECIAL
 
 COURSE = "小明把苹果递给了小红，因为她帮过他。"
@@ -219,7 +220,7 @@ def test_a_pronoun_can_be_swallowed_by_a_longer_piece(real):
 
 
 def test_every_character_becomes_what_the_files_own_table_says(real):
-    table = read_e5_file(e5_path()).normaliser
+    table = normaliser_of(e5_path())
     normaliser = real[0]._normaliser
     different = [
         hex(point)

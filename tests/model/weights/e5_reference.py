@@ -1,6 +1,25 @@
-"""transformers' BertModel with the weights of an E5S1 file."""
+"""What an E5S1 file is compared with: transformers' BertModel with its weights, and its table of characters."""
+
+import struct
 
 import torch
+
+
+def normaliser_of(path):
+    """What each character becomes, of those that don't stay themselves; read as the description of the format says."""
+    content = path.read_bytes()
+    (n_pieces,) = struct.unpack_from("<i", content, 44)
+    (n_bytes,) = struct.unpack_from("<Q", content, 64)
+    at = 72 + 4 * (n_pieces + 1) + 4 * n_pieces + n_bytes
+    count, size = struct.unpack_from("<iI", content, at)
+    at, end = at + 8, at + 8 + size
+    table = {}
+    for _ in range(count):
+        point, k = struct.unpack_from("<IB", content, at)
+        table[chr(point)] = "".join(map(chr, struct.unpack_from(f"<{k}I", content, at + 5)))
+        at += 5 + 4 * k
+    assert at == end and len(table) == count
+    return table
 
 
 def bert_of(numbers, sizes):

@@ -6,49 +6,14 @@ import shutil
 
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
 
 from model import HeadworkError
 from model.weights.checkpoints import load_folder, read_config, transformer_folder
-from tests.model.random_checkpoints import save_random
+from tests.model.random_checkpoints import edit_config, edit_weights
 
 transformers = pytest.importorskip("transformers")
 
 PUBLISHED = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-
-
-@pytest.fixture(scope="module")
-def bert(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("bert")
-    config = transformers.BertConfig(
-        vocab_size=60,
-        hidden_size=24,
-        num_hidden_layers=2,
-        num_attention_heads=3,
-        intermediate_size=32,
-        max_position_embeddings=20,
-    )
-    save_random(config, transformers.BertModel, folder)
-    return folder
-
-
-@pytest.fixture
-def folder(bert, tmp_path):
-    """A copy that a test may break."""
-    shutil.copytree(bert, tmp_path / "copy")
-    return tmp_path / "copy"
-
-
-def edit_config(folder, **changes):
-    path = folder / "config.json"
-    config = json.loads(path.read_text()) | changes
-    path.write_text(json.dumps({k: v for k, v in config.items() if v is not ...}))
-
-
-def edit_weights(folder, change):
-    tensors = load_file(folder / "model.safetensors")
-    change(tensors)
-    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
 
 
 def test_the_built_in_folder_is_a_bert_with_the_published_weights(minilm_folder):

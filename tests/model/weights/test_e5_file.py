@@ -16,9 +16,9 @@ from model.entry import Entry
 from model.errors import HeadworkError
 from model.tracing import AttentionModel
 from model.weights.e5 import load_e5
-from model.weights.e5_file import expected_shapes, read_e5_config, read_e5_file
+from model.weights.e5_file import expected_shapes, read_e5_file
 from model.weights.quantised import BLOCK, QuantisedEmbedding, decoded
-from tests.model.weights.e5_reference import bert_of
+from tests.model.weights.e5_reference import bert_of, normaliser_of
 from tests.model.weights.e5_writer import (
     NORMALISER,
     PIECES,
@@ -106,7 +106,7 @@ def test_a_small_file_comes_back_number_by_number(write, quantised):
     file = read_e5_file(path)
     assert [file.pieces[i] for i in range(len(file.pieces))] == list(PIECES)
     assert file.scores.tolist() == [float(np.float32(score)) for score in PIECES.values()]
-    assert file.normaliser == NORMALISER
+    assert normaliser_of(path) == NORMALISER
     assert file.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
     config = file.config
     assert (config.d_model, config.num_layers, config.num_heads, config.d_ff) == (32, 2, 4, 64)
@@ -116,10 +116,6 @@ def test_a_small_file_comes_back_number_by_number(write, quantised):
     assert file.tensors.keys() == expected.keys() == expected_shapes(config).keys()
     for name, stored in file.tensors.items():
         np.testing.assert_array_equal(decoded(stored), expected[name], err_msg=name)
-
-
-def test_the_sizes_alone_need_only_the_first_bytes(write):
-    assert read_e5_config(write(WHOLE[:64])) == read_e5_file(write(WHOLE, "whole.bin")).config
 
 
 def test_every_tensor_reaches_its_place(write):
@@ -174,8 +170,6 @@ def test_a_missing_file_and_a_folder_are_told(tmp_path):
     for path in (tmp_path / "none.bin", tmp_path):
         with pytest.raises(HeadworkError, match="can't be read"):
             read_e5_file(path)
-        with pytest.raises(HeadworkError, match="can't be read"):
-            read_e5_config(path)
 
 
 def test_another_hash_is_refused_before_anything_is_read(write):
@@ -230,20 +224,6 @@ def test_what_does_not_fit_together_is_told(write, content, sentence):
         read_e5_file(write(content))
 
 
-@pytest.mark.parametrize(
-    ("content", "sentence"),
-    [
-        (changed(NORMALISER_AT, "i", 3), "don't fill its bytes"),
-        (changed(NORMALISER_AT + 8, "I", 0x110000), "a character that doesn't exist"),
-        (changed(NORMALISER_AT + 12, "B", 255), "the file ends within the normaliser"),
-    ],
-)
-def test_a_damaged_normaliser_is_told_where_it_is_asked_for(write, content, sentence):
-    file = read_e5_file(write(content))  # nothing that a model needs: it is read over
-    with pytest.raises(HeadworkError, match=sentence):
-        _ = file.normaliser
-
-
 def test_a_missing_and_an_overlapping_tensor_are_told(write):
     without = {name: numbers for name, numbers in random_tensors().items() if name != "l1.oln.b"}
     with pytest.raises(HeadworkError, match="it has 36 tensors, but a model of its sizes has 37"):
@@ -260,7 +240,7 @@ def test_a_missing_and_an_overlapping_tensor_are_told(write):
 def test_a_file_without_feed_forward_networks_is_told(write):
     sizes = SIZES | {"d_ff": 0}
     path = write(e5_bytes(random_tensors(sizes), sizes, quantised=lambda name: False))
-    for read in (read_e5_file, read_e5_config, partial(load_e5, expected_sha256=None)):
+    for read in (read_e5_file, partial(load_e5, expected_sha256=None)):
         with pytest.raises(HeadworkError, match="its feed-forward network has 0 units"):
             read(path)
 

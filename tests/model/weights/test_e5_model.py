@@ -15,13 +15,13 @@ import torch
 
 from analysis.blocks.cost import ledger
 from analysis.blocks.known_configs import known_config
-from model import Mask, catalogue
+from model import Mask, catalogue, load
 from model.__main__ import main
-from model.catalogue import load, reader_of_chinese, resolve
+from model.catalogue import reader_of_chinese, resolve
 from model.errors import HeadworkError, NotDownloaded
 from model.weights import e5
 from model.weights.e5 import E5_HUB, e5_path
-from model.weights.e5_file import read_e5_config, read_e5_file
+from model.weights.e5_file import read_e5_file
 from model.weights.quantised import BLOCK, BLOCK_SIZE, decoded
 from tests.hub_stand_in import hub_stand_in
 from tests.model.random_checkpoints import save_random
@@ -88,7 +88,7 @@ def test_the_model_is_the_pinned_file(model):
 
 def test_its_parameters_are_counted_although_most_stay_in_four_bits(model, path):
     config = known_config("e5-small-4bit")
-    assert replace(config, layer_norm_eps=model.config.layer_norm_eps) == model.config == read_e5_config(path)
+    assert replace(config, layer_norm_eps=model.config.layer_norm_eps) == model.config == read_e5_file(path).config
     book = ledger(model.config)
     tensors = read_e5_file(path).tensors.values()
     numbers = sum(stored.size * (BLOCK_SIZE if stored.dtype == BLOCK else 1) for stored in tensors)
@@ -234,7 +234,7 @@ def test_an_absent_package_says_what_to_do_on_this_platform(monkeypatch, absent,
 
 def test_a_changed_file_is_refused(monkeypatch, tmp_path):
     (tmp_path / "e5-small-q4.bin").write_bytes(b"E5S1" + bytes(1000))
-    monkeypatch.setattr(catalogue, "e5_path", lambda: tmp_path / "e5-small-q4.bin")
+    monkeypatch.setattr(e5, "e5_path", lambda: tmp_path / "e5-small-q4.bin")
     with pytest.raises(HeadworkError, match=r"e5-small-q4\.bin are not the published ones"):
         load("e5-small-4bit")
 

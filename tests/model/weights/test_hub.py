@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from model.errors import HeadworkError
-from model.weights import hub
+from model.weights import hub, hub_cache
 from tests.hub_stand_in import COMMIT, hub_stand_in
 
 REPO = "someone/tiny-bert"
@@ -85,7 +85,7 @@ def test_fetch_brings_the_needed_files_unchanged_and_nothing_else(server, cache)
     folder = hub.fetch(hub.plan(REPO))
     assert folder == cache / "models--someone--tiny-bert" / "snapshots" / COMMIT
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == {**SMALL, "model.safetensors": WEIGHTS}
-    assert hub.local(REPO) == folder
+    assert hub_cache.local(REPO) == folder
 
 
 def test_what_was_fetched_is_found_by_huggingface_hub_too(server, cache):
@@ -109,7 +109,7 @@ def test_progress_counts_every_byte_once_and_grows(server):
 
 
 def test_nothing_is_local_before_and_local_asks_no_network(server):
-    assert hub.local(REPO) is None
+    assert hub_cache.local(REPO) is None
     assert server.requests == []
 
 
@@ -125,7 +125,7 @@ def test_a_second_fetch_asks_for_no_file(server):
 def test_a_cache_without_the_weights_is_not_local(server, cache):
     folder = hub.fetch(hub.plan(REPO))
     (folder / "model.safetensors").unlink()
-    assert hub.local(REPO) is None
+    assert hub_cache.local(REPO) is None
 
 
 class Pressed(Exception):
@@ -141,7 +141,7 @@ def test_a_callback_that_raises_stops_the_download_which_can_be_taken_up_again(s
     with pytest.raises(type(error)) as caught:
         hub.fetch(hub.plan(REPO), stop)
     assert caught.value is error
-    assert hub.local(REPO) is None
+    assert hub_cache.local(REPO) is None
     assert list(cache.rglob("*.incomplete")) == []
 
     server.requests.clear()
@@ -164,7 +164,7 @@ def test_a_connection_that_keeps_dropping_is_an_error_and_leaves_no_half_file(se
     plan = hub.plan(REPO)
     with pytest.raises(HeadworkError, match=r"connection to .* broke while model\.safetensors .* Try again"):
         hub.fetch(plan)
-    assert not (plan.folder / "model.safetensors").exists() and hub.local(REPO) is None
+    assert not (plan.folder / "model.safetensors").exists() and hub_cache.local(REPO) is None
     assert list(cache.rglob("*.incomplete")) == []
 
 
@@ -173,7 +173,7 @@ def test_a_truncated_file_is_an_error_and_is_fetched_again(server):
     plan = hub.plan(REPO)
     with pytest.raises(HeadworkError, match=r"model\.safetensors arrived cut short"):
         hub.fetch(plan)
-    assert hub.local(REPO) is None
+    assert hub_cache.local(REPO) is None
     server.shorten_by = 0
     assert (hub.fetch(plan) / "model.safetensors").read_bytes() == WEIGHTS
 
@@ -182,7 +182,7 @@ def test_a_file_of_the_right_length_with_a_wrong_byte_is_an_error_and_is_fetched
     server.corrupt = True
     with pytest.raises(HeadworkError, match="arrived damaged"):
         hub.fetch(hub.plan(REPO))
-    assert hub.local(REPO) is None
+    assert hub_cache.local(REPO) is None
     server.corrupt = False
     assert (hub.fetch(hub.plan(REPO)) / "model.safetensors").read_bytes() == WEIGHTS
 
@@ -196,7 +196,7 @@ def test_sharded_weights_are_fetched_with_their_index(tmp_path, monkeypatch):
         folder = hub.fetch(hub.plan(REPO))
         assert {path.name for path in folder.iterdir()} == set(files)
         (folder / "model-00002-of-00002.safetensors").unlink()
-        assert hub.local(REPO) is None
+        assert hub_cache.local(REPO) is None
 
 
 def test_an_index_that_names_a_missing_shard_is_an_error_before_any_shard_is_fetched(tmp_path, monkeypatch):
@@ -303,7 +303,7 @@ def test_a_malformed_endpoint_is_told(monkeypatch, endpoint):
     "repo_id", ["", "a/b/c", "../etc", "a b/c", "a--b/c", "a/b.git", "x" * 97, "a/\u0000", "猫/吃"]
 )
 def test_a_malformed_id_is_told_without_asking_anybody(server, repo_id):
-    assert hub.local(repo_id) is None
+    assert hub_cache.local(repo_id) is None
     with pytest.raises(HeadworkError, match="not a hub id"):
         hub.plan(repo_id)
     assert server.requests == []
@@ -314,7 +314,7 @@ def test_ids_that_are_well_formed_for_us_are_so_for_huggingface_hub(repo_id):
     from huggingface_hub.utils import validate_repo_id
 
     validate_repo_id(repo_id)
-    assert hub.is_repo_id(repo_id)
+    assert hub_cache.is_repo_id(repo_id)
 
 
 def test_offline_mode_asks_nobody(server, monkeypatch):

@@ -9,8 +9,9 @@ import pytest
 
 from analysis import METRICS, NO_PATTERN, READINGS, RULES
 from model import HeadworkError
-from model.catalogue import ENTRIES, TOY_DEFAULTS
+from model.catalogue import ENTRIES
 from model.tasks import TASKS
+from model.weights.toy import TOY_DEFAULTS
 from ui.attention.compare import KINDS, MASKS
 from ui.attention.layer_heads import SHOWN
 from ui.attention.page import TABS
