@@ -3,8 +3,8 @@
 ● and the hit's colour: the noun of the pronoun's gender gets more. ✕ and the accent: the other one does.
 """
 
-import html
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -12,13 +12,14 @@ import plotly.graph_objects as go
 from analysis.evidence.agreement import Answers
 from model.head_id import HeadId
 from viz.dependency_arcs import GOLD, HIT
-from viz.theme import ACCENT, TEXT, Translate, layout, untranslated
+from viz.theme import ACCENT, TEXT, Translate, heading, layout, markup, text_width, untranslated
 
 ROW = 44  # pixels of a question: two bars
 HEADER, GROUP = 34, 26  # pixels of the heads' names, and of a sentence's name
 BAR = 0.38  # of a row
 ROOM = (1.5, 1.5, 2.0)  # of the longest bar, for the label behind it; three heads stand close on a phone
 FONT = 14
+BOLD = 1.1  # how much wider bold text is
 
 
 def agreement_figure(
@@ -41,74 +42,52 @@ def agreement_figure(
     rows, marks, bottom = _rows(len(answers.questions))
     shown = np.stack([answers.weights[head] for head in heads])  # (H, 2, K, 2)
     longest = float(np.nan_to_num(shown).max(initial=0)) or 1.0
-    figure = go.Figure(
-        layout={
-            **layout("", height=int((HEADER + bottom) * text_scale), top=int(HEADER * text_scale)),
-            "barmode": "overlay",
-            "showlegend": False,
-            "dragmode": False,
-        }
-    )
+    size = (FONT + 2) * text_scale
+    font = {"size": size, "color": TEXT}
+    pronouns = [question.pronoun for question in answers.questions]
+    left = max((text_width(word, size) for word in pronouns), default=0) * BOLD + 12
+    y = {"range": [bottom, 0], "tickvals": rows.ravel(), "tickfont": font, "tickmode": "array"}
+    y["ticktext"] = [f"<b>{markup(pronoun)}</b> " for pronoun in pronouns * 2]
+    look = {
+        **layout("", height=int((HEADER + bottom) * text_scale), top=int(HEADER * text_scale), left=left),
+        **{"barmode": "overlay", "showlegend": False, "dragmode": False},
+        "yaxis": {**y, "showgrid": False, "zeroline": False, "fixedrange": True, "automargin": False},
+        "annotations": [*_names(answers, heads, selected, text_scale), *_orders(marks, text_scale, t)],
+    }
+    room = longest * (1 + ROOM[min(len(heads), len(ROOM)) - 1])
+    for column in range(len(heads)):
+        domain = [column / len(heads), (column + 1) / len(heads) - 0.02]
+        axis = {"domain": domain, "range": [0, room], "visible": False, "fixedrange": True, "anchor": "y"}
+        look[f"xaxis{_number(column)}"] = axis
+    bars = [_bars(answers, weights, rows, f"x{_number(column)}", text_scale, t) for column, weights in enumerate(shown)]
+    return go.Figure(bars, look)
+
+
+def _number(column: int) -> str:
+    """Of an axis: the first has none."""
+    return "" if column == 0 else str(column + 1)
+
+
+def _names(
+    answers: Answers, heads: Sequence[tuple[int, int]], selected: tuple[int, int] | None, text_scale: float
+) -> list[dict[str, Any]]:
+    """Above each column its head, and how many of the questions it gets right."""
     notes = []
-    width = 1 / len(heads)
-    for column, (head, weights) in enumerate(zip(heads, shown, strict=True)):
-        axis = "" if column == 0 else str(column + 1)
-        figure.update_layout(
-            {
-                f"xaxis{axis}": {
-                    "domain": [column * width, (column + 1) * width - 0.02],
-                    "range": [0, longest * (1 + ROOM[min(len(heads), len(ROOM)) - 1])],
-                    "visible": False,
-                    "fixedrange": True,
-                    "anchor": "y",
-                }
-            }
-        )
-        _bars(figure, answers, weights, rows, f"x{axis}", text_scale, t)
-        n_right = int(answers.n_right()[head])
+    for column, head in enumerate(heads):
         name = str(HeadId(*head))
         name = f"<b><u>{name}</u></b>" if head == selected else f"<b>{name}</b>"
-        notes.append(
-            {
-                "text": f"{name}  {n_right}/{answers.n_asked}",
-                "x": 0,
-                "xref": f"x{axis} domain",
-                "xanchor": "left",
-                "y": 1,
-                "yref": "paper",
-                "yanchor": "bottom",
-                "showarrow": False,
-                "font": {"size": (FONT + 2) * text_scale, "color": TEXT},
-            }
-        )
-    for place, said in zip(marks, (t("as written"), t("swapped")), strict=True):
-        notes.append(
-            {
-                "text": said,
-                "x": 0,
-                "xref": "x domain",
-                "xanchor": "left",
-                "y": place,
-                "yref": "y",
-                "yanchor": "middle",
-                "showarrow": False,
-                "font": {"size": FONT * text_scale, "color": TEXT},
-            }
-        )
-    pronouns = [html.escape(question.pronoun, quote=False) for question in answers.questions]
-    figure.update_layout(
-        annotations=notes,
-        yaxis={
-            "range": [bottom, 0],
-            "tickvals": rows.ravel(),
-            "ticktext": [f"<b>{pronoun}</b> " for pronoun in pronouns * 2],
-            "tickfont": {"size": (FONT + 2) * text_scale, "color": TEXT},
-            "showgrid": False,
-            "zeroline": False,
-            "fixedrange": True,
-        },
-    )
-    return figure
+        said = f"{name}  {int(answers.n_right()[head])}/{answers.n_asked}"
+        notes.append(heading(said, size=(FONT + 2) * text_scale, xref=f"x{_number(column)} domain"))
+    return notes
+
+
+def _orders(marks: Sequence[float], text_scale: float, t: Translate) -> list[dict[str, Any]]:
+    """Which of the two sentences the rows below belong to."""
+    place: dict[str, Any] = {"xref": "x domain", "yref": "y", "yanchor": "middle"}
+    return [
+        heading(said, y=at, size=FONT * text_scale, **place)
+        for at, said in zip(marks, (t("as written"), t("swapped")), strict=True)
+    ]
 
 
 def _rows(n_questions: int) -> tuple[np.ndarray, list[float], float]:
@@ -120,14 +99,13 @@ def _rows(n_questions: int) -> tuple[np.ndarray, list[float], float]:
 
 
 def _bars(
-    figure: go.Figure,
     answers: Answers,
     weights: np.ndarray,
     rows: np.ndarray,
     xaxis: str,
     text_scale: float,
     t: Translate,
-) -> None:
+) -> dict[str, Any]:
     """The bars of one head; weights: (2, K, 2)."""
     xs, ys, texts, colours = [], [], [], []
     for order in range(2):
@@ -140,22 +118,12 @@ def _bars(
                 number = t("masked") if np.isnan(weight) else f"{weight:.2f}"
                 xs.append(0.0 if np.isnan(weight) else float(weight))
                 ys.append(float(rows[order, k]) + (which - 0.5) * ROW * BAR)
-                texts.append(f"{sign}{html.escape(noun, quote=False)} {number}")
+                texts.append(f"{sign}{markup(noun)} {number}")
                 colours.append((HIT if is_hit else ACCENT) if wins else GOLD)
-    figure.add_trace(
-        go.Bar(
-            x=np.array(xs, dtype=np.float32),
-            y=np.array(ys, dtype=np.float32),
-            xaxis=xaxis,
-            yaxis="y",
-            orientation="h",
-            width=ROW * BAR * 0.8,
-            marker={"color": colours},
-            text=texts,
-            textposition="outside",
-            constraintext="none",
-            textfont={"size": FONT * text_scale, "color": TEXT},
-            cliponaxis=False,
-            hoverinfo="skip",
-        )
-    )
+    return {
+        **{"type": "bar", "orientation": "h", "xaxis": xaxis, "yaxis": "y", "width": ROW * BAR * 0.8},
+        **{"x": np.array(xs, dtype=np.float32), "y": np.array(ys, dtype=np.float32), "marker": {"color": colours}},
+        **{"text": texts, "textposition": "outside", "constraintext": "none", "cliponaxis": False},
+        "textfont": {"size": FONT * text_scale, "color": TEXT},
+        "hoverinfo": "skip",
+    }

@@ -2,18 +2,17 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import plotly.graph_objects as go
 
+from viz.plots import named_below, plain_figure, titled
 from viz.steps import head_colour
-from viz.theme import ACCENT, TEXT, Translate, layout, tick_text, untranslated
+from viz.theme import ACCENT, TEXT, Translate, tick_text, untranslated
 
 Floats = npt.NDArray[np.floating]
 BLUE, GREY, PURPLE = "#3E7EB6", "#8A9096", "#7B5AA6"  # at least 3 : 1 on the light and on the dark ground
-FONT = {"size": 13, "color": TEXT}
 MOST_POINTED = 40  # labels with points of their own; more become lines
 ALL_NAMED, MOST_NAMED = 24, 12  # names under an axis: all of so many, else only so many
 MOST_POINTS = 2000
@@ -80,7 +79,7 @@ def lines(
     if selected is not None:
         figure.add_vline(x=selected, line={"color": ACCENT, "width": 1, "dash": "dot"})
     _named_axis(figure, labels, x_title)
-    figure.update_yaxes(title={"text": y_title, "font": FONT})
+    titled(figure, y=y_title)
     return figure
 
 
@@ -104,7 +103,8 @@ def curve_figure(
             hovertemplate="%{customdata}: %{x:.3f} → %{y:.3f}<extra></extra>",
         )
     )
-    figure.update_xaxes(title={"text": x_title, "font": FONT}, zeroline=True)
+    titled(figure, x=x_title)
+    figure.update_xaxes(zeroline=True)
     return figure
 
 
@@ -165,7 +165,8 @@ def entropies_figure(
     figure.add_vline(x=selected, line={"color": ACCENT, "width": 1, "dash": "dot"})
     figure.add_hline(y=equal, line={"color": GREY, "width": 1, "dash": "dash"})
     _named_axis(figure, labels, t("query"))
-    figure.update_yaxes(title={"text": t("nats; dashed: ln N, all weights equal"), "font": FONT}, rangemode="tozero")
+    titled(figure, y=t("nats; dashed: ln N, all weights equal"))
+    figure.update_yaxes(rangemode="tozero")
     return figure
 
 
@@ -219,10 +220,8 @@ def drift_figure(
                 hovertemplate="%{y:.2f}<extra></extra>",
             )
         )
-    figure.update_xaxes(title={"text": t("after layer (0 = what enters the first)"), "font": FONT}, dtick=1)
-    figure.update_yaxes(
-        title={"text": t("cosine"), "font": FONT}, range=[min(0.0, _least(to_start, to_neighbours)), 1.05]
-    )
+    titled(figure, t("after layer (0 = what enters the first)"), t("cosine"))
+    figure.update_layout(xaxis_dtick=1, yaxis_range=[min(0.0, _least(to_start, to_neighbours)), 1.05])
     return figure
 
 
@@ -232,24 +231,9 @@ def _least(*arrays: Floats) -> float:
 
 
 def _figure(title: str, height: int, *, legend: bool = False) -> go.Figure:
-    figure = go.Figure(layout={**layout(title, height=height, top=40 if title else 24), "dragmode": False})
-    figure.update_layout(
-        title_font={"size": 15, "color": TEXT},
-        showlegend=legend,
-        legend={"orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom", "font": FONT},
-    )
-    axis: dict[str, Any] = {"tickfont": FONT, "fixedrange": True, "automargin": True, "zeroline": True}
-    figure.update_xaxes(**axis, showgrid=False)
-    figure.update_yaxes(**axis)
-    return figure
+    return plain_figure(title, height, top=40 if title else 44 if legend else 24, has_legend=legend)
 
 
 def _named_axis(figure: go.Figure, labels: Sequence[str], title: str) -> None:
     step = 1 if len(labels) <= ALL_NAMED else math.ceil(len(labels) / MOST_NAMED)
-    figure.update_xaxes(
-        tickmode="array",
-        tickvals=np.arange(0, len(labels), step, dtype=np.int32),
-        ticktext=[tick_text(label) for label in labels[::step]],
-        title={"text": title, "font": FONT},
-        range=[-0.6, len(labels) - 0.4],
-    )
+    named_below(figure, labels, step, title)

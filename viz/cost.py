@@ -9,8 +9,9 @@ import plotly.graph_objects as go
 
 from analysis.blocks.cost import MAP_LIMIT, TABLE_3, Flops, Ledger, map_bytes
 from analysis.blocks.timing import Timing
-from viz.block import BLUE, FONT, GREY, PURPLE
-from viz.theme import ACCENT, TEXT, Translate, layout, untranslated
+from viz.block import BLUE, GREY, PURPLE
+from viz.plots import FONT, named_beside, plain_figure, titled
+from viz.theme import ACCENT, TEXT, Translate, untranslated
 
 GROUPS = {
     "tokens": "embeddings",
@@ -32,7 +33,8 @@ def ledger_figure(
     """How the parameters divide, one bar a part, over all layers."""
     lines = list(ledger.lines)[::-1]
     figure = _figure("", height)
-    figure.update_layout(margin={"l": 6, "r": 6, "t": 10, "b": 6})
+    figure.update_layout(margin_b=6)
+    named_beside(figure, [names[line.part] for line in lines], 14)
     shares = [line.total / max(ledger.total, 1) for line in lines]
     figure.add_trace(
         go.Bar(
@@ -81,11 +83,8 @@ def timing_figure(
                 hovertemplate="%{y:.3f} ms<extra></extra>",
             )
         )
-    figure.update_xaxes(
-        type="category",
-        title={"text": t("heads (chosen: {heads})").format(heads=chosen), "font": FONT},
-    )
-    figure.update_yaxes(title={"text": t("milliseconds"), "font": FONT}, rangemode="tozero")
+    titled(figure, t("heads (chosen: {heads})").format(heads=chosen), t("milliseconds"))
+    figure.update_layout(xaxis_type="category", yaxis_rangemode="tozero")
     return figure
 
 
@@ -122,8 +121,9 @@ def growth_figure(
             )
             left = at == crossings[0]
             figure.add_annotation(_beside(f"N = {at:,}<br>{said}", at, 0.02, left=left))
-    figure.update_xaxes(type="log", dtick=1, title={"text": t("N, tokens"), "font": FONT})
-    figure.update_yaxes(type="log", dtick=2, title={"text": t("FLOP"), "font": FONT}, exponentformat="power")
+    titled(figure, t("N, tokens"), t("FLOP"))
+    figure.update_xaxes(type="log", dtick=1)
+    figure.update_yaxes(type="log", dtick=2, exponentformat="power")
     return figure
 
 
@@ -148,8 +148,8 @@ def memory_figure(n_layers: int, n_heads: int, *, height: int = 370, t: Translat
     )
     said = t("this app cuts at {n}:<br>{size} MB").format(n=MAP_LIMIT, size=f"{at_limit:,.3g}")
     figure.add_annotation(_beside(said, MAP_LIMIT, 0.02, left=False))
-    figure.update_xaxes(type="log", dtick=1, title={"text": t("N, tokens"), "font": FONT})
-    figure.update_yaxes(type="log", dtick=1, title={"text": "MB", "font": FONT})
+    titled(figure, t("N, tokens"), "MB")
+    figure.update_layout(xaxis={"type": "log", "dtick": 1}, yaxis={"type": "log", "dtick": 1})
     return figure
 
 
@@ -174,8 +174,8 @@ def table_3_figure(*, height: int = 300, t: Translate = untranslated) -> go.Figu
             + "<extra></extra>",
         )
     )
-    figure.update_xaxes(type="category")
-    figure.update_yaxes(title={"text": t("BLEU, higher is better"), "font": FONT}, range=[24.5, 26.2], dtick=0.5)
+    titled(figure, y=t("BLEU, higher is better"))
+    figure.update_layout(xaxis_type="category", yaxis={"range": [24.5, 26.2], "dtick": 0.5}, margin_b=44)
     return figure
 
 
@@ -200,18 +200,7 @@ def share_text(share: float) -> str:
 
 
 def _figure(title: str, height: int, *, legend: bool = False) -> go.Figure:
-    figure = go.Figure(
-        layout={**layout(title, height=height, top=30 if legend else 40 if title else 12), "dragmode": False}
-    )
-    figure.update_layout(
-        title_font={"size": 15, "color": TEXT},
-        showlegend=legend,
-        legend={"orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom", "font": FONT},
-    )
-    axis: dict[str, Any] = {"tickfont": FONT, "fixedrange": True, "automargin": True}
-    figure.update_xaxes(**axis)
-    figure.update_yaxes(**axis)
-    return figure
+    return plain_figure(title, height, top=44 if legend else 40 if title else 12, has_legend=legend)
 
 
 def lengths_for(crossings: tuple[int, int]) -> list[int]:

@@ -3,7 +3,6 @@
 Gold arcs are solid. Arrows are dashed; ● ends one that is right, ✕ one that is not, so colour is never the only sign.
 """
 
-import html
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import plotly.graph_objects as go
 
-from viz.theme import ACCENT, TEXT, Translate, layout, untranslated
+from viz.theme import ACCENT, FLAT_LEGEND, TEXT, Translate, layout, markup, untranslated
 
 GOLD = "#7A869A"  # arcs: neutral, 3.5 : 1 on both backgrounds
 HIT = "#1F8A70"  # 4.1 : 1 on light, 4.2 : 1 on dark
@@ -50,57 +49,55 @@ def arc_figure(
     up = _heights([(a, b) for a, b, _ in arcs])
     down = _heights([(a, b) for a, b, _ in arrows])
     top, bottom = 1.0 + max(up, default=1), 1.0 + max(down, default=1)
-    figure = go.Figure(
-        layout={
-            **layout("", height=int(90 + 30 * (top + bottom)), top=36),
-            "dragmode": False,
-            "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "font": {"size": 13, "color": TEXT}},
-        }
-    )
-    xs: list[float | None] = []
-    ys: list[float | None] = []
-    notes: list[dict[str, Any]] = []
-    for (asking, wanted, relation), height in zip(arcs, up, strict=True):
-        x, y = _curve(middles[asking], middles[wanted], height)
-        xs += [*x.tolist(), None]
-        ys += [*(0.75 + y).tolist(), None]
-        notes.append(_note(relation, float(x.mean()), 0.75 + height, 12))
-    _line(figure, xs, ys, {"color": GOLD, "width": 2}, name or t("gold arc"), show=bool(arcs))
-    for right, colour, sign, said in (
-        (True, HIT, "circle", t("head's arrow: right")),
-        (False, ACCENT, "x", t("head's arrow: elsewhere")),
-    ):
-        chosen = [(a, b, h) for (a, b, is_right), h in zip(arrows, down, strict=True) if is_right == right and b >= 0]
-        xs, ys = [], []
-        for asking, looked, height in chosen:
-            x, y = _curve(middles[asking] + 3, middles[looked] - 3, height)
-            xs += [*x.tolist(), None]
-            ys += [*(-0.75 - y).tolist(), None]
-        _line(figure, xs, ys, {"color": colour, "width": 2, "dash": "dash"}, said, show=False)
-        figure.add_trace(
-            go.Scatter(
-                x=[middles[b] - 3 for _, b, _ in chosen],
-                y=[-0.75] * len(chosen),
-                mode="markers",
-                marker={"symbol": sign, "size": 11, "color": colour},
-                hovertext=[html.escape(f"{words[a]} → {words[b]}", quote=False) + f": {said}" for a, b, _ in chosen],
-                hoverinfo="text",
-                name=said,
-                showlegend=bool(chosen),
-            )
-        )
+    curves = [_curve(middles[a], middles[b], height) for (a, b, _), height in zip(arcs, up, strict=True)]
+    gold = _line([(x, 0.75 + y) for x, y in curves], {"color": GOLD, "width": 2}, name or t("gold arc"))
+    notes = [
+        _note(markup(relation), float(x.mean()), 0.75 + height, 12)
+        for (_, _, relation), (x, _), height in zip(arcs, curves, up, strict=True)
+    ]
     for i, word in enumerate(words):
-        text = html.escape(word, quote=False)
-        notes.append(_note(f"<b>{text}</b>" if i in marked else text, float(middles[i]), 0, 16, anchor="middle"))
-    figure.update_layout(annotations=notes)
+        text = f"<b>{markup(word)}</b>" if i in marked else markup(word)
+        notes.append(_note(text, float(middles[i]), 0, 16, anchor="middle"))
     hidden = {"visible": False, "fixedrange": True}
-    figure.update_xaxes(**hidden, range=[0, _right_edge(words)])
-    figure.update_yaxes(**hidden, range=[-bottom - 0.2, top + 0.6])
-    return figure
+    look = {
+        **layout("", height=int(90 + 30 * (top + bottom)), top=36),
+        **{"dragmode": False, "legend": {**FLAT_LEGEND, "font": {"size": 13, "color": TEXT}}, "annotations": notes},
+        "xaxis": {**hidden, "range": [0, _right_edge(words)]},
+        "yaxis": {**hidden, "range": [-bottom - 0.2, top + 0.6]},
+    }
+    looked = [(a, b, right, h) for (a, b, right), h in zip(arrows, down, strict=True) if b >= 0]
+    pointing = [
+        trace
+        for kind, colour, sign, said in (
+            (True, HIT, "circle", t("head's arrow: right")),
+            (False, ACCENT, "x", t("head's arrow: elsewhere")),
+        )
+        for trace in _arrows(words, [(a, b, h) for a, b, right, h in looked if right == kind], colour, sign, said)
+    ]
+    return go.Figure([gold | {"showlegend": bool(arcs)}, *pointing], look)
 
 
-def _line(figure: go.Figure, x: list[Any], y: list[Any], line: dict[str, Any], name: str, *, show: bool) -> None:
-    figure.add_trace(go.Scatter(x=x, y=y, mode="lines", line=line, hoverinfo="skip", name=name, showlegend=show))
+def _arrows(
+    words: Sequence[str], pairs: Sequence[tuple[int, int, float]], colour: str, sign: str, said: str
+) -> list[dict[str, Any]]:
+    """Dashed curves under the words, and a mark at the word that each ends at."""
+    middles = _middles(words)
+    curves = [_curve(middles[a] + 3, middles[b] - 3, height) for a, b, height in pairs]
+    line = _line([(x, -0.75 - y) for x, y in curves], {"color": colour, "width": 2, "dash": "dash"}, said)
+    marks = {
+        **{"type": "scatter", "mode": "markers", "marker": {"symbol": sign, "size": 11, "color": colour}},
+        **{"x": [float(middles[b]) - 3 for _, b, _ in pairs], "y": [-0.75] * len(pairs)},
+        **{"hovertext": [markup(f"{words[a]} → {words[b]}") + f": {said}" for a, b, _ in pairs], "hoverinfo": "text"},
+        **{"name": said, "showlegend": bool(pairs)},
+    }
+    return [line, marks]
+
+
+def _line(curves: Sequence[tuple[Floats, Floats]], line: dict[str, Any], name: str) -> dict[str, Any]:
+    """Curves as one trace; None parts them."""
+    x, y = ([at for curve in curves for at in (*curve[axis].tolist(), None)] for axis in (0, 1))
+    look = {"type": "scatter", "mode": "lines", "line": line, "hoverinfo": "skip", "showlegend": False}
+    return {**look, "x": x, "y": y, "name": name}
 
 
 def _widths(words: Sequence[str]) -> list[float]:

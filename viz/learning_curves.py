@@ -1,23 +1,22 @@
 """Training in detail: accuracy by relation, entropy of each head, one head switched off, and several seeds."""
 
-import html
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import plotly.graph_objects as go
 
 from model.head_id import HeadId
+from viz.axes import QUIET
 from viz.block import GREY
+from viz.plots import FONT, plain_figure, titled
 from viz.steps import head_colour
-from viz.theme import ACCENT, COLORSCALE, TEXT, Translate, layout, percent, untranslated
+from viz.theme import ACCENT, COLORSCALE, Translate, layout, markup, percent, text_width, untranslated
 
 DASHES = ("solid", "dash", "dot", "dashdot")
 SYMBOLS = ("circle", "diamond", "square", "cross")
-FONT = {"size": 13, "color": TEXT}
 ROW = 30  # pixels of a row of a heatmap
 WOBBLE = 0.22  # how far apart runs with one number of heads are drawn at most, to each side
 
@@ -90,10 +89,10 @@ def relations_figure(
                 go.Scatter(
                     x=np.asarray(answers.steps, dtype=np.int32),
                     y=values.astype(np.float32),
-                    name=_text(f"{relation} · {answers.name}" if is_main else answers.name),
+                    name=markup(f"{relation} · {answers.name}" if is_main else answers.name),
                     legendgroup=f"{number}" if is_main else "beside",
                     showlegend=is_main or number == 0,
-                    customdata=[_text(f"{relation} · {answers.name}")] * len(answers.steps),
+                    customdata=[markup(f"{relation} · {answers.name}")] * len(answers.steps),
                     mode="lines",
                     line={
                         "width": 3 if is_main else 1.5,
@@ -161,43 +160,23 @@ def switched_off_figure(
     if chance is not None:
         z = np.vstack([z, np.full((1, len(shown)), chance)])
         rows.append(t("baseline"))
-    figure = go.Figure(layout={**layout("", height=70 + ROW * len(rows), top=40), "dragmode": False})
-    figure.add_trace(
-        go.Heatmap(
-            z=z.astype(np.float32),
-            zmin=0,
-            zmax=1,
-            colorscale=COLORSCALE,
-            xgap=2,
-            ygap=2,
-            text=[[percent(value) for value in row] for row in z],
-            texttemplate="%{text}",
-            textfont={"size": 14},
-            hovertemplate="%{y} · %{x}: %{z:.1%}<extra></extra>",
-            colorbar={
-                "title": {"text": t("right answers"), "font": FONT, "side": "right"},
-                "tickformat": ".0%",
-                "tickvals": [0, 0.5, 1],
-                "tickfont": FONT,
-                "outlinewidth": 0,
-                "thickness": 10,
-            },
-        )
-    )
-    look: dict[str, Any] = {
-        "showgrid": False,
-        "zeroline": False,
-        "fixedrange": True,
-        "tickmode": "array",
-        "tickfont": FONT,
+    cells = {
+        **{"type": "heatmap", "z": z.astype(np.float32), "zmin": 0, "zmax": 1, "colorscale": COLORSCALE},
+        **{"xgap": 2, "ygap": 2, "text": [[percent(value) for value in row] for row in z]},
+        **{"texttemplate": "%{text}", "textfont": {"size": 14}},
+        "hovertemplate": "%{y} · %{x}: %{z:.1%}<extra></extra>",
+        "colorbar": {
+            "title": {"text": t("right answers"), "font": FONT, "side": "right"},
+            **{"tickformat": ".0%", "tickvals": [0, 0.5, 1], "tickfont": FONT, "outlinewidth": 0, "thickness": 10},
+        },
     }
-    figure.update_xaxes(
-        **look, side="top", tickvals=list(range(len(shown))), ticktext=[_text(relations[number]) for number in shown]
-    )
-    figure.update_yaxes(
-        **look, tickvals=list(range(len(rows))), ticktext=rows, range=[len(rows) - 0.5, -0.5], automargin=True
-    )
-    return figure
+    room = max(text_width(name, 13) for name in rows) + 10
+    look = layout("", height=70 + ROW * len(rows), top=40, left=room, right=90)
+    columns = [markup(relations[number]) for number in shown]
+    x = {"side": "top", "tickvals": list(range(len(shown))), "ticktext": columns}
+    y = {"tickvals": list(range(len(rows))), "ticktext": rows, "range": [len(rows) - 0.5, -0.5]}
+    quiet = {**QUIET, "fixedrange": True, "tickfont": FONT}
+    return go.Figure(cells, {**look, "dragmode": False, "xaxis": {**quiet, **x}, "yaxis": {**quiet, **y}})
 
 
 def seeds_figure(
@@ -211,7 +190,7 @@ def seeds_figure(
         chance: the share right by chance, the baseline; gets a line.
         t: translates the figure's own words.
     """
-    figure = go.Figure(layout={**layout("", height=340, top=20), "dragmode": False, "showlegend": False})
+    figure = plain_figure("", 340, top=20)
     _baseline_line(figure, chance, t)
     for size, name in enumerate(sizes):
         same = [run for run in runs if run.size == size]
@@ -228,7 +207,7 @@ def seeds_figure(
                 customdata=[run.seed for run in same],
                 hovertemplate=t("seed {seed}").format(seed="%{customdata}") + ": %{y:.1%}<extra></extra>",
                 marker={"size": 11, "symbol": symbol, "color": colour, "opacity": 0.85},
-                name=_text(name),
+                name=markup(name),
             )
         )
         figure.add_trace(
@@ -242,16 +221,11 @@ def seeds_figure(
                 name=t("mean"),
             )
         )
-    look: dict[str, Any] = {"tickfont": FONT, "fixedrange": True, "zeroline": False}
-    figure.update_xaxes(
-        **look,
-        tickvals=list(range(len(sizes))),
-        ticktext=[_text(name) for name in sizes],
-        range=[-0.5, len(sizes) - 0.4],
-        showgrid=False,
-    )
-    title = {"text": t("right answers at the end"), "font": FONT}
-    figure.update_yaxes(**look, range=[-0.02, 1.06], tickformat=".0%", title=title)
+    names = [markup(name) for name in sizes]
+    x = {"tickvals": list(range(len(sizes))), "ticktext": names, "range": [-0.5, len(sizes) - 0.4], "showgrid": False}
+    y = {"range": [-0.02, 1.06], "tickformat": ".0%", "zeroline": False}
+    figure.update_layout(xaxis={**x, "zeroline": False}, yaxis=y)
+    titled(figure, y=t("right answers at the end"))
     return figure
 
 
@@ -270,7 +244,7 @@ def seed_curves_figure(
                 y=np.asarray(run.curve, dtype=np.float32),
                 mode="lines",
                 line={"width": 1.5, "color": head_colour(run.size), "dash": DASHES[run.size % len(DASHES)]},
-                name=_text(sizes[run.size]),
+                name=markup(sizes[run.size]),
                 legendgroup=str(run.size),
                 showlegend=run.size not in named,
                 hovertemplate=f"%{{fullData.name}}, {seed}: %{{y:.0%}}<extra></extra>",
@@ -298,15 +272,7 @@ def _baseline_line(figure: go.Figure, chance: float | None, t: Translate) -> Non
 
 
 def _over_steps(y_title: str, t: Translate) -> go.Figure:
-    legend = {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "font": FONT}
-    figure = go.Figure(
-        layout={**layout("", height=340, top=60), "legend": legend, "showlegend": True, "dragmode": False}
-    )
-    look: dict[str, Any] = {"tickfont": FONT, "zeroline": False, "fixedrange": True}
-    figure.update_xaxes(title={"text": t("training steps"), "font": FONT}, rangemode="tozero", **look)
-    figure.update_yaxes(title={"text": y_title, "font": FONT}, automargin=True, **look)
+    figure = plain_figure("", 340, top=60, has_legend=True)
+    titled(figure, t("training steps"), y_title)
+    figure.update_layout(xaxis={"rangemode": "tozero", "zeroline": False}, yaxis_zeroline=False)
     return figure
-
-
-def _text(label: str) -> str:
-    return html.escape(label, quote=False)

@@ -5,14 +5,31 @@ Signed numbers use a diverging scale centred on 0; attention weights the one sca
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import plotly.graph_objects as go
 
-from viz.style import DIFFERENCE_SCALE
-from viz.theme import COLORSCALE, MASKED_FILL, TEXT, Translate, hover, layout, tick_text, untranslated
+from analysis.blocks.reshape import Ints, Regrouped
+from viz.axes import QUIET
+from viz.heatmaps import flat_bar, hatching
+from viz.style import DIFFERENCE_SCALE, is_less
+from viz.theme import (
+    COLORSCALE,
+    FLAT_LEGEND,
+    MASKED_FILL,
+    TEXT,
+    Translate,
+    heading,
+    hover,
+    layout,
+    text_depth,
+    text_width,
+    tick_text,
+    untranslated,
+)
 from viz.token_strip import HEAD_COLOURS
 
 MOST_CELLS = 60_000  # of one figure; the rest is cut off, visibly
@@ -23,6 +40,8 @@ GAP = 0.9  # cells between two tiles
 LEAST_ROW = 10  # pixels: a row whose name can be read
 NAME_PIXELS = 42  # above a tile for its name and mark
 MOST_ACROSS = 12  # cells with numbers in them beside each other
+LEAST_HATCHED = 6  # pixels of a cell whose hatching can be seen; smaller ones tell their sign by colour and on hover
+USUAL_WIDTH = 600  # pixels of a figure beside its explanation
 
 Floats = npt.NDArray[np.float32]
 Scale = Literal["signed", "weights"]
@@ -33,189 +52,215 @@ def head_colour(head: int) -> str:
     return str(HEAD_COLOURS[head % len(HEAD_COLOURS)])
 
 
-def tiles_figure(
-    tiles: npt.NDArray[np.floating],
-    names: Sequence[str],
-    rows: Sequence[str],
-    *,
-    columns: Sequence[str] | None = None,
-    scale: Scale = "signed",
-    heads: int = 0,
-    coloured: bool = True,
-    height: int = 400,
-    t: Translate = untranslated,
-) -> go.Figure:
-    """Matrices of one size as tiles of one picture, with the value of every cell on hover.
+@dataclass(frozen=True, eq=False)
+class Tiles:
+    """Matrices of one size, shown side by side.
 
-    Args:
-        tiles: (k, R, C). −inf is drawn as masked.
+    Attributes:
+        cells: (k, R, C). −inf is drawn as masked.
         names: k, above the tiles; markup is escaped.
         rows: R labels.
         columns: C labels; None = numbers from 1.
         scale: of the colours.
-        heads: mark the columns of each of so many heads above the tiles; 0 = each tile is a head of its own
-            if there are several, so its mark takes that head's colour.
-        coloured: draw those marks.
-        height: of the figure in pixels.
-        t: translates the figure's own words.
+        heads: mark the columns of each of so many heads above the tiles; 0 = each tile is a head of its own if there
+            are several, so its mark takes that head's colour.
+        is_coloured: draw those marks.
     """
-    tiles, note = _cut(np.asarray(tiles, dtype=np.float32), t)
-    k, n_rows, n_columns = tiles.shape
-    rows = [tick_text(label) for label in rows[:n_rows]]
-    column_names = [tick_text(label) for label in (columns or [str(i + 1) for i in range(n_columns)])[:n_columns]]
-    written = tiles.size <= MOST_NUMBERS
-    across = _columns_of_tiles(k, n_rows, n_columns, height, written)
-    down = math.ceil(k / across)
-    width, room = across * (n_columns + GAP) - GAP, n_rows * _room(down, height)
-    depth = down * (n_rows + room)
-    row_pixels = (height - TOP) / depth
 
-    figure = go.Figure(layout={**layout("", height=height, top=TOP), "dragmode": False})
-    shapes, names_drawn = [], []
-    mosaic = np.full((down * (n_rows + 1), across * (n_columns + 1) - 1), np.nan, dtype=np.float32)
-    for tile, values in enumerate(tiles):
-        row, column = divmod(tile, across)
-        mosaic[row * (n_rows + 1) + 1 :, column * (n_columns + 1) :][:n_rows, :n_columns] = values
-        left, top = column * (n_columns + GAP), row * (n_rows + room) + room
-        shapes += _marks(left, top, room, n_columns, heads, tile if k > 1 and coloured and not heads else None)
-        names_drawn.append(_name(names[tile], left, top - 0.34 * room))
-    x = np.concatenate([np.arange(n_columns + 1) + i * (n_columns + GAP) for i in range(across)])
-    y = np.concatenate(
-        [np.r_[i * (n_rows + room), np.arange(n_rows) + i * (n_rows + room) + room] for i in range(down)]
-    )
-    y = np.r_[y, depth]
+    cells: npt.NDArray[np.floating]
+    names: Sequence[str]
+    rows: Sequence[str]
+    columns: Sequence[str] | None = None
+    scale: Scale = "signed"
+    heads: int = 0
+    is_coloured: bool = True
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Where k tiles of R × C cells stand, in units of a cell: `room` above each row of tiles, a gap between two."""
+
+    n_tiles: int
+    rows: int
+    columns: int
+    across: int
+    room: float
+
+    @property
+    def down(self) -> int:
+        """Rows of tiles."""
+        return math.ceil(self.n_tiles / self.across)
+
+    @property
+    def width(self) -> float:
+        """Of all tiles."""
+        return self.across * (self.columns + GAP) - GAP
+
+    @property
+    def depth(self) -> float:
+        """Of all tiles with the rooms above them."""
+        return self.down * (self.rows + self.room)
+
+    def corner(self, tile: int) -> tuple[float, float]:
+        """Left and top of a tile's cells."""
+        row, column = divmod(tile, self.across)
+        return column * (self.columns + GAP), row * (self.rows + self.room) + self.room
+
+    def mosaic(self, cells: Floats) -> Floats:
+        """All tiles as one matrix, with an empty row above each and an empty column between two."""
+        whole = np.full((self.down * (self.rows + 1), self.across * (self.columns + 1) - 1), np.nan, dtype=np.float32)
+        for tile, values in enumerate(cells):
+            row, column = divmod(tile, self.across)
+            top, left = row * (self.rows + 1) + 1, column * (self.columns + 1)
+            whole[top : top + self.rows, left : left + self.columns] = values
+        return whole
+
+    def edges(self) -> dict[str, Floats]:
+        """Borders of the mosaic's cells."""
+        x = [np.arange(self.columns + 1) + i * (self.columns + GAP) for i in range(self.across)]
+        tops = [i * (self.rows + self.room) for i in range(self.down)]
+        y = [np.r_[top, np.arange(self.rows) + top + self.room] for top in tops]
+        return {"x": np.concatenate(x).astype(np.float32), "y": np.r_[*y, self.depth].astype(np.float32)}
+
+    def middles(self) -> tuple[Floats, Floats]:
+        """Of the tiles' columns and rows."""
+        x = [np.arange(self.columns) + 0.5 + i * (self.columns + GAP) for i in range(self.across)]
+        y = [np.arange(self.rows) + 0.5 + i * (self.rows + self.room) + self.room for i in range(self.down)]
+        return np.concatenate(x), np.concatenate(y)
+
+
+def tiles_figure(tiles: Tiles, *, height: int = 400, t: Translate = untranslated) -> go.Figure:
+    """Matrices of one size as tiles of one picture, with the value of every cell on hover."""
+    cells, note = _cut(np.asarray(tiles.cells, dtype=np.float32), t)
+    k, n_rows, n_columns = cells.shape
+    is_written = cells.size <= MOST_NUMBERS
+    across = _columns_of_tiles(k, n_rows, n_columns, height, is_written)
+    plan = Plan(k, n_rows, n_columns, across, n_rows * _room(math.ceil(k / across), height))
+    mosaic = plan.mosaic(cells)
     hidden = np.isneginf(mosaic)
-    figure.add_trace(_heatmap(np.where(hidden, np.nan, mosaic), x, y, scale, written, t))
+    shown = np.where(hidden, np.nan, mosaic)
+    edges = plan.edges()
+    traces = [{**_heatmap(shown, tiles.scale, is_written, t), **edges}]
     if hidden.any():
-        figure.add_trace(_masked(hidden, x, y, written, t))
-    middle_x = np.concatenate([np.arange(n_columns) + 0.5 + i * (n_columns + GAP) for i in range(across)])
-    middle_y = np.concatenate([np.arange(n_rows) + 0.5 + i * (n_rows + room) + room for i in range(down)])
-    axis: dict[str, Any] = {"showgrid": False, "zeroline": False, "ticks": "", "fixedrange": True, "tickmode": "array"}
-    font = {"size": 13, "color": TEXT}
-    figure.update_xaxes(
-        **axis,
-        range=[0, width],
-        tickvals=middle_x,
-        ticktext=list(column_names) * across,
-        showticklabels=columns is not None and width <= (26 if max(map(len, column_names)) <= 3 else 18),
-        tickangle=0 if max(map(len, column_names)) <= 3 else -45,
-        tickfont=font,
-        automargin=True,
-    )
-    figure.update_yaxes(
-        **axis,
-        range=[depth, 0],
-        tickvals=middle_y,
-        ticktext=list(rows) * down,
-        showticklabels=row_pixels >= LEAST_ROW - 1,
-        tickfont={**font, "size": min(13, int(row_pixels))},
-        automargin=True,
-    )
-    figure.update_layout(shapes=shapes, annotations=names_drawn + ([_note(note)] if note else []))
-    return figure
+        traces.append({**_masked(hidden, is_written, t), **edges})
+    if tiles.scale == "signed" and not is_written and min(_cell_pixels(plan, height)) >= LEAST_HATCHED:
+        traces.append(hatching(is_less(shown, _most(shown)), "-", TEXT, **edges))
+    axes, sides = _tile_axes(tiles, plan, height)
+    marks, names = [], [_note(note)] if note else []
+    for tile in range(k):
+        left, top = plan.corner(tile)
+        own = tile if k > 1 and tiles.is_coloured and not tiles.heads else None
+        marks += _marks(left, top, plan.room, n_columns, tiles.heads, own)
+        names.insert(tile, _name(tiles.names[tile], left, top - 0.34 * plan.room))
+    look = {**layout("", height=height, top=TOP, **sides), "dragmode": False, "shapes": marks, "annotations": names}
+    return go.Figure(traces, {**look, **axes})
+
+
+def _tile_axes(tiles: Tiles, plan: Plan, height: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Axes with the names of rows and columns where they can be read, and the margins these take."""
+    rows = [tick_text(label) for label in tiles.rows[: plan.rows]]
+    names = tiles.columns or [str(i + 1) for i in range(plan.columns)]
+    columns = [tick_text(label) for label in names[: plan.columns]]
+    longest = max(map(len, columns))
+    pixels = (height - TOP) / plan.depth
+    has_rows = pixels >= LEAST_ROW - 1
+    has_columns = tiles.columns is not None and plan.width <= (26 if longest <= 3 else 18)
+    size, angle = min(13, int(pixels)), 0 if longest <= 3 else -45
+    x, y = plan.middles()
+    quiet = {**QUIET, "fixedrange": True}
+    across = {"range": [0, plan.width], "tickvals": x, "ticktext": columns * plan.across, "showticklabels": has_columns}
+    down = {"range": [plan.depth, 0], "tickvals": y, "ticktext": rows * plan.down, "showticklabels": has_rows}
+    axes = {
+        "xaxis": {**quiet, **across, "tickangle": angle, "tickfont": {"size": 13, "color": TEXT}},
+        "yaxis": {**quiet, **down, "tickfont": {"size": max(size, 1), "color": TEXT}},
+    }
+    left = max(text_width(name, size) for name in rows) + 8 if has_rows else 6
+    bottom = max(text_depth(name, 13, angle) for name in columns) + 6 if has_columns else 6
+    return axes, {"left": left, "bottom": bottom}
+
+
+def _cell_pixels(plan: Plan, height: int) -> tuple[float, float]:
+    """Height and, on a page of usual width, width of a cell."""
+    return (height - TOP) / plan.depth, USUAL_WIDTH / plan.width
 
 
 def reshape_figure(
-    whole: npt.NDArray[np.integer],
-    whole_heads: npt.NDArray[np.integer],
-    parts: npt.NDArray[np.integer],
-    parts_heads: npt.NDArray[np.integer],
-    rows: Sequence[str],
-    *,
-    merged: bool = False,
-    height: int = 400,
-    t: Translate = untranslated,
+    found: Regrouped, rows: Sequence[str], *, merged: bool = False, height: int = 400, t: Translate = untranslated
 ) -> go.Figure:
     """The matrix x with its columns coloured by head above, the h matrices below (`merged`: the other way round).
 
     Every cell has the colour of the head that its column of x belongs to, wherever it stands, and its number.
 
     Args:
-        whole: (N, d_model) numbers of the cells.
-        whole_heads: (N, d_model), which head each belongs to.
-        parts: (h, N, d_k).
-        parts_heads: (h, N, d_k).
+        found: the numbers of the cells and whose they are, whole (N, d_model) and in parts (h, N, d_k).
         rows: N labels.
         merged: the picture of the concatenation.
         height: in pixels.
         t: translates the figure's own words.
     """
-    h, n, d_k = parts.shape
+    h, n, d_k = found.parts.shape
     d_model = h * d_k
     gap = max(0.6, d_model / 24)
     shift = gap * (h - 1) / 2
     upper, lower = (1.4, n + 3.2) if not merged else (n + 3.2, 1.4)
-    cells = [
-        (shift + column, upper + row, whole_heads[row, column], whole[row, column]) for row, column in _grid(n, d_model)
-    ]
-    for part in range(h):
-        left = part * (d_k + gap)
-        cells += [
-            (left + column, lower + row, parts_heads[part, row, column], parts[part, row, column])
-            for row, column in _grid(n, d_k)
-        ]
-    figure = go.Figure(layout={**layout("", height=height, top=4), "dragmode": False, "showlegend": True})
-    shapes = []
-    for x, y, head, _number in cells:
-        box = {"type": "rect", "x0": x, "x1": x + 1, "y0": y, "y1": y + 1}
-        line = {"color": "rgba(255, 255, 255, 0.75)", "width": 1}
-        shapes.append({**box, "layer": "below", "fillcolor": head_colour(int(head)), "line": line})
-    xs, ys, owners, numbers = (np.array(column) for column in zip(*cells, strict=True))
-    figure.add_trace(
-        go.Scatter(
-            x=(xs + 0.5).astype(np.float32),
-            y=(ys + 0.5).astype(np.float32),
-            mode="text",
-            text=[f"<b>{number}</b>" for number in numbers],
-            textfont={"size": 14 if d_model <= 16 else 11, "color": "#FFFFFF", "shadow": "0 0 3px #000, 0 0 2px #000"},
-            customdata=owners + 1,
-            hovertemplate=t("number {number}: head {head}").format(number="%{text}", head="%{customdata}")
-            + "<extra></extra>",
-            showlegend=False,
-        )
-    )
-    for head in range(h):
-        figure.add_trace(
-            go.Scatter(
-                x=[None],
-                y=[None],
-                mode="markers",
-                marker={"symbol": "square", "size": 13, "color": head_colour(head)},
-                name=t("columns of head {head}").format(head=head + 1),
-            )
-        )
-    names = [_name(f"({n}, {d_model})", shift, upper - 0.25, size=14)]
-    names += [
-        _name(
-            t("head {head}: ({n}, {d_k})").format(head=part + 1, n=n, d_k=d_k),
-            part * (d_k + gap),
-            lower - 0.25,
-            size=14,
-        )
-        for part in range(h)
-    ]
-    axis: dict[str, Any] = {"visible": False, "fixedrange": True}
-    figure.update_xaxes(**axis, range=[-0.1, d_model + gap * (h - 1) + 0.1])
-    figure.update_yaxes(
-        range=[2 * n + 3.4, 0.3],
-        fixedrange=True,
-        showgrid=False,
-        zeroline=False,
-        tickvals=np.r_[np.arange(n) + upper + 0.5, np.arange(n) + lower + 0.5],
-        ticktext=[tick_text(label) for label in rows] * 2,
-        tickfont={"size": 13, "color": TEXT},
-        automargin=True,
-    )
-    figure.update_layout(
-        shapes=shapes,
-        annotations=names,
-        legend={"orientation": "h", "x": 0, "y": -0.02, "yanchor": "top", "font": {"size": 13, "color": TEXT}},
-    )
-    return figure
+    lefts = [part * (d_k + gap) for part in range(h)]
+    blocks = [(shift, upper, found.whole, found.whole_heads)]
+    blocks += [(left, lower, *both) for left, *both in zip(lefts, found.parts, found.parts_heads, strict=True)]
+    cells = np.concatenate([_placed(*block) for block in blocks])  # (cells, 4): x, y, head, number
+    says = t("number {number}: head {head}").format(number="%{text}", head="%{customdata}")
+    numbers = {
+        **{"type": "scatter", "x": cells[:, 0] + 0.5, "y": cells[:, 1] + 0.5, "mode": "text", "showlegend": False},
+        **{"text": [f"<b>{int(number)}</b>" for number in cells[:, 3]], "customdata": cells[:, 2].astype(np.int32) + 1},
+        "textfont": {"size": 14 if d_model <= 16 else 11, "color": "#FFFFFF", "shadow": "0 0 3px #000, 0 0 2px #000"},
+        "hovertemplate": says + "<extra></extra>",
+    }
+    names = [_name(f"({n}, {d_model})", shift, upper - 0.25)]
+    for head, left in enumerate(lefts):
+        said = t("head {head}: ({n}, {d_k})").format(head=head + 1, n=n, d_k=d_k)
+        names.append(_name(said, left, lower - 0.25))
+    font = {"size": 13, "color": TEXT}
+    middles = np.r_[np.arange(n) + upper + 0.5, np.arange(n) + lower + 0.5]
+    y = {"range": [2 * n + 3.4, 0.3], "tickvals": middles, "ticktext": [tick_text(label) for label in rows] * 2}
+    left = max(text_width(tick_text(label), 13) for label in rows) + 8
+    look = {
+        **layout("", height=height, top=4, left=left, bottom=30),
+        **{"dragmode": False, "showlegend": True, "shapes": _squares(cells), "annotations": names},
+        "xaxis": {"visible": False, "fixedrange": True, "range": [-0.1, d_model + gap * (h - 1) + 0.1]},
+        "yaxis": {**QUIET, **y, "fixedrange": True, "tickfont": font},
+        "legend": {**FLAT_LEGEND, "y": -0.02, "yanchor": "top", "font": font},
+    }
+    return go.Figure([numbers, *_key(h, t)], look)
 
 
-def _grid(rows: int, columns: int) -> list[tuple[int, int]]:
-    return [(row, column) for row in range(rows) for column in range(columns)]
+def _placed(left: float, top: float, numbers: Ints, heads: Ints) -> Floats:
+    """(cells, 4): x, y, head and number of each cell of a matrix whose corner stands at (left, top)."""
+    row, column = np.indices(numbers.shape)
+    placed = np.stack([left + column, top + row, heads, numbers], axis=-1)
+    return placed.reshape(-1, 4).astype(np.float32)
+
+
+def _squares(cells: Floats) -> list[dict[str, Any]]:
+    """A square of its head's colour for each cell."""
+    line = {"color": "rgba(255, 255, 255, 0.75)", "width": 1}
+    return [
+        {
+            **{"type": "rect", "x0": x, "x1": x + 1, "y0": y, "y1": y + 1, "layer": "below", "line": line},
+            "fillcolor": head_colour(int(head)),
+        }
+        for x, y, head, _number in cells.tolist()
+    ]
+
+
+def _key(n_heads: int, t: Translate) -> list[dict[str, Any]]:
+    """The legend: a mark in the colour of each head."""
+    return [
+        {
+            **{"type": "scatter", "x": [None], "y": [None], "mode": "markers"},
+            "marker": {"symbol": "square", "size": 13, "color": head_colour(head)},
+            "name": t("columns of head {head}").format(head=head + 1),
+        }
+        for head in range(n_heads)
+    ]
 
 
 def _cut(tiles: Floats, t: Translate) -> tuple[Floats, str]:
@@ -269,61 +314,40 @@ def _marks(left: float, top: float, room: float, n_columns: int, heads: int, til
     ]
 
 
-def _heatmap(z: Floats, x: Floats, y: Floats, scale: Scale, written: bool, t: Translate) -> go.Heatmap:
-    most = 1.0 if scale == "weights" else float(np.nanmax(np.abs(z), initial=0.0)) or 1.0
-    return go.Heatmap(
-        z=z.astype(np.float32),
-        x=x.astype(np.float32),
-        y=y.astype(np.float32),
-        zmin=0 if scale == "weights" else -most,
-        zmax=most,
-        colorscale=COLORSCALE if scale == "weights" else DIFFERENCE_SCALE,
-        hoverongaps=False,
-        texttemplate="%{z:.2f}" if written else None,
-        textfont={"size": 14},
-        name="",
-        hovertemplate=hover(t("row '{query}', column {key}: {value}"), value="%{z:.4f}"),
-        colorbar={
-            "orientation": "h",
-            "thickness": 8,
-            "len": 0.3,
-            "x": 1,
-            "xanchor": "right",
-            "y": 1,
-            "yanchor": "bottom",
-            "ypad": 8,
-            "tickvals": [0, 0.5, 1] if scale == "weights" else [-most, 0, most],
-            "ticktext": ["0", "0.5", "1"] if scale == "weights" else [f"−{most:.2f}", "0", f"{most:.2f}"],
-            "tickfont": {"size": 12, "color": TEXT},
-            "outlinewidth": 0,
-        },
-    )
+def _most(z: Floats) -> float:
+    """The number farthest from 0; 1 where there is none."""
+    return float(np.nanmax(np.abs(z), initial=0.0)) or 1.0
 
 
-def _masked(hidden: npt.NDArray[np.bool_], x: Floats, y: Floats, written: bool, t: Translate) -> go.Heatmap:
-    return go.Heatmap(
-        z=np.where(hidden, 1, np.nan).astype(np.float32),
-        x=x.astype(np.float32),
-        y=y.astype(np.float32),
-        zmin=0,
-        zmax=1,
-        colorscale=[[0, MASKED_FILL], [1, MASKED_FILL]],
-        showscale=False,
-        hoverongaps=False,
-        text=np.where(hidden, "−∞", "").tolist() if written else None,
-        texttemplate="%{text}" if written else None,
-        textfont={"size": 14, "color": TEXT},
-        name="",
-        hovertemplate=hover(t("row '{query}', column {key}: −∞, masked")),
-    )
+def _heatmap(z: Floats, scale: Scale, is_written: bool, t: Translate) -> dict[str, Any]:
+    most = 1.0 if scale == "weights" else _most(z)
+    ticks: dict[str, Any]
+    if scale == "weights":
+        look, ticks = {"zmin": 0, "zmax": 1, "colorscale": COLORSCALE}, {"tickvals": [0, 0.5, 1]}
+    else:
+        look = {"zmin": -most, "zmax": most, "colorscale": DIFFERENCE_SCALE}
+        ticks = {"tickvals": [-most, 0, most], "ticktext": [f"−{most:.2f}", "0", f"{most:.2f}"]}
+    return {
+        **{"type": "heatmap", "z": z.astype(np.float32), **look, "hoverongaps": False, "name": ""},
+        **{"texttemplate": "%{z:.2f}" if is_written else None, "textfont": {"size": 14}},
+        "hovertemplate": hover(t("row '{query}', column {key}: {value}"), value="%{z:.4f}"),
+        "colorbar": flat_bar(**ticks, thickness=8, len=0.3, x=0.96, xanchor="right"),
+    }
 
 
-def _name(text: str, x: float, y: float, *, size: int = 14) -> dict[str, Any]:
-    font = {"size": size, "color": TEXT}
-    return {"text": text, "x": x, "y": y, "xanchor": "left", "yanchor": "bottom", "showarrow": False, "font": font}
+def _masked(hidden: npt.NDArray[np.bool_], is_written: bool, t: Translate) -> dict[str, Any]:
+    return {
+        **{"type": "heatmap", "z": np.where(hidden, 1, np.nan).astype(np.float32), "zmin": 0, "zmax": 1},
+        **{"colorscale": [[0, MASKED_FILL], [1, MASKED_FILL]], "showscale": False, "hoverongaps": False, "name": ""},
+        "text": np.where(hidden, "−∞", "").tolist() if is_written else None,
+        **{"texttemplate": "%{text}" if is_written else None, "textfont": {"size": 14, "color": TEXT}},
+        "hovertemplate": hover(t("row '{query}', column {key}: −∞, masked")),
+    }
+
+
+def _name(text: str, x: float, y: float) -> dict[str, Any]:
+    return heading(text, size=14, x=x, y=y, xref="x", yref="y")
 
 
 def _note(text: str) -> dict[str, Any]:
-    font = {"size": 12, "color": TEXT}
-    place = {"x": 0, "xref": "paper", "y": 1, "yref": "paper", "yanchor": "bottom", "xanchor": "left", "yshift": 6}
-    return {"text": text, "showarrow": False, "font": font, **place}
+    return heading(text, size=12, yshift=6)

@@ -82,6 +82,13 @@ def scale_colours(colorscale: str, places: npt.NDArray[np.floating]) -> npt.NDAr
     return np.asarray(scale_table(colorscale)[np.rint(255 * np.asarray(places)).astype(np.uint8)])
 
 
+def luminance(rgb: npt.NDArray[np.uint8]) -> float:
+    """The relative luminance of red, green and blue, 0 to 1 (WCAG 2.2)."""
+    share = np.asarray(rgb, dtype=float) / 255
+    linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
 def nice_maximum(weights: npt.NDArray[np.floating]) -> float:
     """The largest weight, rounded up to two digits; 1 where all are 0."""
     largest = float(np.nan_to_num(weights).max(initial=0))

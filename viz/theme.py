@@ -24,6 +24,10 @@ DOWNWARDS = str.maketrans("（）「」『』《》〈〉【】—…", "︵︶�
 _EMS = {**dict.fromkeys("ijlI.,:;'|!()[]{} ", 0.3), **dict.fromkeys("frt-/", 0.38), **dict.fromkeys("mwMW@%—…▁␣", 0.9)}
 SLANTED = 24  # labels below an axis; more stand upright, so that they don't overlap
 
+# Streamlit's own is grey on near-white. 14 : 1; Plotly takes the ground of a cell's colour where none is given.
+HOVER = {"bgcolor": "#1D2329", "bordercolor": "#8A9096", "font": {"size": 15, "color": "#FFFFFF"}}
+FLAT_LEGEND = {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"}
+
 Translate = Callable[[str], str]
 
 
@@ -97,8 +101,13 @@ def text_depth(label: str, size: float, angle: int) -> float:
     return text_width(label, size) * math.sin(turn) + size * math.cos(turn)
 
 
-def layout(title: str, *, height: int, top: int, note: str = "") -> dict[str, Any]:
-    """Title at the left edge, narrow margins, transparent ground. `title` is markup: escape tokens in it."""
+def layout(
+    title: str, *, height: int, top: float, left: float = 6, right: float = 6, bottom: float = 6, note: str = ""
+) -> dict[str, Any]:
+    """Title at the left edge, transparent ground, margins in pixels. `title` is markup: escape tokens in it.
+
+    Margins stay as they are: Plotly would draw the figure again for each thing that it measures (automargin).
+    """
     return {
         "title": {
             "text": title,
@@ -112,10 +121,10 @@ def layout(title: str, *, height: int, top: int, note: str = "") -> dict[str, An
         },
         "font": {"color": TEXT},
         "height": height,
-        "margin": {"l": 6, "r": 6, "t": top, "b": 6},
+        "margin": {"l": left, "r": right, "t": top, "b": bottom, "autoexpand": False},
         "paper_bgcolor": HOLE,
         "plot_bgcolor": HOLE,
-        "hoverlabel": {"font": {"size": 15}},
+        "hoverlabel": HOVER,
     }
 
 

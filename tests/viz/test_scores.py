@@ -6,14 +6,15 @@ import pytest
 from viz.dependency_arcs import arc_figure, sentence_width
 from viz.heatmaps import head_heatmap
 from viz.maps import Maps
-from viz.scores import Bar, _ink, head_bars, outline, score_grid, used_against_looked
+from viz.scores import Bar, Scores, _ink, head_bars, outline, score_grid, used_against_looked
 
 VALUES = np.array([[0.9, 0.2], [0.4, np.nan]])
 BEATS = np.array([[True, False], [True, False]])
 
 
-def grid(**options):
-    return score_grid(VALUES, BEATS, ["a", "<b>"], ["1", "2"], [["w", "x"], ["y", "z"]], **options)
+def grid(selected=None, **options):
+    table = Scores(VALUES, BEATS, ["a", "<b>"], ["1", "2"], [["w", "x"], ["y", "z"]], **options)
+    return score_grid(table, selected=selected)
 
 
 def test_only_cells_that_beat_the_baseline_are_coloured_and_the_others_are_grey():

@@ -7,19 +7,20 @@ import pytest
 
 from viz.maps import Maps
 from viz.masks import Panel, difference_map
-from viz.scores import score_grid
-from viz.steps import tiles_figure
+from viz.scores import Scores, score_grid
+from viz.steps import Tiles, tiles_figure
 
 VALUES = np.array([[-0.4, 0.2], [0.1, -0.3]], dtype=np.float32)
 LABELS = ("a", "b")
+GAINS = Scores(VALUES, VALUES > 0, LABELS, LABELS, [["", ""], ["", ""]], quantity="gain")
 
 
 @pytest.mark.parametrize(
     "figure",
     [
-        pytest.param(tiles_figure(VALUES[None], ["x"], LABELS), id="steps"),
+        pytest.param(tiles_figure(Tiles(VALUES[None], ["x"], LABELS)), id="steps"),
         pytest.param(difference_map(Maps(VALUES, VALUES == VALUES, LABELS), Panel(""), limit=0.4), id="masks"),
-        pytest.param(score_grid(VALUES, VALUES > 0, LABELS, LABELS, [["", ""], ["", ""]], quantity="gain"), id="gains"),
+        pytest.param(score_grid(GAINS), id="gains"),
     ],
 )
 def test_more_is_orange_and_less_is_purple(figure):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from analysis.blocks.reshape import split
-from viz.steps import MOST_CELLS, head_colour, reshape_figure, tiles_figure
+from viz.steps import MOST_CELLS, Tiles, head_colour, reshape_figure, tiles_figure
 
 
 def cells(figure, trace=0):
@@ -24,7 +24,7 @@ def cells(figure, trace=0):
 )
 def test_every_value_is_drawn_once_and_has_its_row_and_column_name(k, rows, columns):
     tiles = np.arange(1, k * rows * columns + 1, dtype=np.float32).reshape(k, rows, columns)
-    figure = tiles_figure(tiles, [f"tile {i}" for i in range(k)], [f"row {i}" for i in range(rows)])
+    figure = tiles_figure(Tiles(tiles, [f"tile {i}" for i in range(k)], [f"row {i}" for i in range(rows)]))
     drawn = cells(figure)
     assert sorted(drawn.values()) == tiles.ravel().tolist()
     xs = dict(zip(np.round(figure.layout.xaxis.tickvals, 3), figure.layout.xaxis.ticktext, strict=True))
@@ -39,13 +39,13 @@ def test_every_value_is_drawn_once_and_has_its_row_and_column_name(k, rows, colu
 
 def test_signed_numbers_are_centred_on_zero_and_weights_run_from_0_to_1():
     tiles = np.array([[[-3.0, 1.0]]])
-    signed, weights = (tiles_figure(tiles, ["x"], ["a"], scale=scale).data[0] for scale in ("signed", "weights"))
+    signed, weights = (tiles_figure(Tiles(tiles, ["x"], ["a"], scale=scale)).data[0] for scale in ("signed", "weights"))
     assert (signed.zmin, signed.zmax) == (-3, 3)
     assert (weights.zmin, weights.zmax) == (0, 1)
 
 
 def test_minus_infinity_is_drawn_as_masked_and_spoils_no_scale():
-    figure = tiles_figure(np.array([[[2.0, -np.inf]]]), ["x"], ["a"])
+    figure = tiles_figure(Tiles(np.array([[[2.0, -np.inf]]]), ["x"], ["a"]))
     assert figure.data[0].zmax == 2
     assert list(cells(figure, 0).values()) == [2.0]
     assert len(cells(figure, 1)) == 1
@@ -54,23 +54,23 @@ def test_minus_infinity_is_drawn_as_masked_and_spoils_no_scale():
 
 def test_all_zero_and_all_masked_can_be_drawn():
     for values in (np.zeros((1, 2, 2)), np.full((1, 2, 2), -np.inf)):
-        assert tiles_figure(values, ["x"], ["a", "b"]).data[0].zmax == 1
+        assert tiles_figure(Tiles(values, ["x"], ["a", "b"])).data[0].zmax == 1
 
 
 def test_columns_of_heads_are_marked_in_their_colours():
-    figure = tiles_figure(np.zeros((1, 2, 8)), ["x"], ["a", "b"], heads=2)
+    figure = tiles_figure(Tiles(np.zeros((1, 2, 8)), ["x"], ["a", "b"], heads=2))
     marks = [(shape.x0, shape.x1, shape.fillcolor) for shape in figure.layout.shapes]
     assert marks == [(0, 4, head_colour(0)), (4, 8, head_colour(1))]
 
 
 def test_hostile_tokens_are_escaped():
-    figure = tiles_figure(np.zeros((1, 1, 1)), ["x"], ["<script>"], columns=["<b>"])
+    figure = tiles_figure(Tiles(np.zeros((1, 1, 1)), ["x"], ["<script>"], columns=["<b>"]))
     assert figure.layout.yaxis.ticktext == ("&lt;script&gt;",)
     assert figure.layout.xaxis.ticktext == ("&lt;b&gt;",)
 
 
 def test_a_large_matrix_is_cut_and_says_so():
-    figure = tiles_figure(np.ones((1, 512, 1536), dtype=np.float32), ["x"], ["t"] * 512)
+    figure = tiles_figure(Tiles(np.ones((1, 512, 1536), dtype=np.float32), ["x"], ["t"] * 512))
     assert np.count_nonzero(~np.isnan(figure.data[0].z)) <= MOST_CELLS
     assert (
         "of 512 rows" in figure.layout.annotations[-1].text and "of 1536 columns" in figure.layout.annotations[-1].text
@@ -80,7 +80,7 @@ def test_a_large_matrix_is_cut_and_says_so():
 @pytest.mark.parametrize("way", ["right", "wrong"])
 def test_the_reshape_shows_every_number_twice_in_the_colour_of_its_head(way):
     found = split(3, 8, 2, way)
-    figure = reshape_figure(found.whole, found.whole_heads, found.parts, found.parts_heads, ["a", "b", "c"])
+    figure = reshape_figure(found, ["a", "b", "c"])
     numbers = figure.data[0]
     texts = [int(text.strip("</b>")) for text in numbers.text]
     assert sorted(texts) == sorted([*range(24), *range(24)])

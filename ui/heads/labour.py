@@ -16,7 +16,7 @@ from ui.heads import data, gender
 from ui.heads.choices import View, choose, choose_head
 from ui.heads.main import unit
 from ui.heads.words import VARIANTS, baseline_label, bounds, chosen_heads, head_claim, origin, points, short_name
-from viz.scores import score_grid
+from viz.scores import Scores, score_grid
 from viz.theme import percent
 
 MOST_ROWS = 24
@@ -64,18 +64,15 @@ def _relations(view: View) -> None:
         serve_most = sorted(heads, key=lambda head: -sum(bool(t.beats[head]) for t in tables))[:MOST_HEADS]
         heads = sorted(serve_most)
     values = np.array([[(t.gain if view.quantity == "gain" else t.accuracy)[h] for h in heads] for t in tables])
-    figure = score_grid(
+    scores = Scores(
         values,
         np.array([[t.beats[h] for h in heads] for t in tables]),
-        [short_name(t.task) for t in tables],
-        [str(HeadId(*head)) for head in heads],
-        [[head_claim(t, h) for h in heads] for t in tables],
+        rows=[short_name(t.task) for t in tables],
+        columns=[str(HeadId(*head)) for head in heads],
+        hovers=[[head_claim(t, h) for h in heads] for t in tables],
         quantity=view.quantity,
-        selected=None,
-        corner=_("relation ↓ head →"),
-        height=90 + 24 * len(tables),
-        t=_,
     )
+    figure = score_grid(scores, corner=_("relation ↓ head →"), height=90 + 24 * len(tables), t=_)
     _draw(figure, heads, _("Relations are rows, heads are columns. Grey cells don't beat the baseline."))
     said = _("Grey: no better than the baseline.") + " " + _("Relations from 30 arcs on.")
     st.caption(f"{plain(origin(record))} · {unit(view)} {said}")
@@ -99,22 +96,20 @@ def _nouns(view: View) -> None:
     rarer = [name for name, part in parts if part.get("rarer")]
     names = [name + (" *" if name in rarer else "") for name, _part in parts]
     says = _("{head}: {share} for {name}")
-    figure = score_grid(
+    scores = Scores(
         values,
         values > view.table.baseline,
-        names,
-        [str(HeadId(*head)) for head in heads],
-        [
+        rows=names,
+        columns=[str(HeadId(*head)) for head in heads],
+        hovers=[
             [
                 says.format(head=str(HeadId(*head)), share=percent(float(value)), name=name)
                 for head, value in zip(heads, row, strict=True)
             ]
             for name, row in zip(names, values.tolist(), strict=True)
         ],
-        corner=_("nouns ↓ head →"),
-        height=90 + 24 * len(parts),
-        t=_,
     )
+    figure = score_grid(scores, corner=_("nouns ↓ head →"), height=90 + 24 * len(parts), t=_)
     _draw(
         figure,
         heads,

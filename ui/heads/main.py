@@ -24,7 +24,7 @@ from ui.heads.words import (
     scored,
     task_name,
 )
-from viz.scores import score_grid
+from viz.scores import Scores, score_grid
 from viz.theme import percent
 
 LISTED = 5
@@ -92,17 +92,21 @@ def picture(view: View) -> None:
     left, right = st.columns([6, 5], gap="medium")
     with left:
         st.markdown(f"**{plain(task_name(table.task, table.direction))}** :small[{plain(origin(view.record))}]")
-        figure = score_grid(
+        n_layers, n_heads = table.accuracy.shape
+        scores = Scores(
             table.gain if view.quantity == "gain" else table.accuracy,
             table.beats,
-            [str(layer + 1) for layer in range(table.accuracy.shape[0])],
-            [str(head + 1) for head in range(table.accuracy.shape[1])],
-            data.hovers(table, _hover),
+            rows=[str(layer + 1) for layer in range(n_layers)],
+            columns=[str(head + 1) for head in range(n_heads)],
+            hovers=data.hovers(table, _hover),
+            hollow=[table.is_thin] * n_layers,
             quantity=view.quantity,
-            hollow=[table.is_thin] * len(table.accuracy),
+        )
+        figure = score_grid(
+            scores,
             selected=view.head,
             corner=_("layer ↓ head →"),
-            height=max(min(80 + 37 * table.accuracy.shape[0], TALLEST), 80 + 20 * table.accuracy.shape[0]),
+            height=max(min(80 + 37 * n_layers, TALLEST), 80 + 20 * n_layers),
             t=_,
         )
         st.plotly_chart(

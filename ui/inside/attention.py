@@ -16,7 +16,7 @@ from ui.frame.remarks import CHART
 from ui.inside import controls, words
 from ui.inside.controls import choose, token
 from viz.block import bars
-from viz.steps import reshape_figure, tiles_figure
+from viz.steps import Tiles, reshape_figure, tiles_figure
 
 MOST_PLACES = (6, 24, 8)  # N, d_model and h up to which the reshape is drawn in the page's own sizes
 LESSON = (3, 8, 2)  # else in these
@@ -72,16 +72,15 @@ def _values(record: Record, stage: Stage, matrices: tuple[Matrix, ...]) -> None:
         names = [matrix.symbol for matrix in matrices]
     shape = ", ".join(str(size) for size in first.shape)
     names = [f"{name}  ({shape})" if len(names) <= 3 and not apart else name for name in names]
-    figure = tiles_figure(
+    shown = Tiles(
         tiles,
         names,
         record.labels,
         columns=record.labels if is_map else None,
         scale="weights" if stage.key == "softmax" else "signed",
         heads=0 if apart or stage.key in ("input", "output") else record.n_heads,
-        height=390,
-        t=_,
     )
+    figure = tiles_figure(shown, height=390, t=_)
     st.plotly_chart(figure, key="inside_matrix", config=CHART)
     small(_(LEGENDS["weights" if stage.key == "softmax" else "maps" if is_map else "signed"]))
 
@@ -105,9 +104,7 @@ def _places(record: Record, merged: bool, way: reshape.Way) -> reshape.Regrouped
     labels = record.labels if fits else [str(row + 1) for row in range(n)]
     found = (reshape.merge if merged else reshape.split)(n, d_model, n_heads, way)
     st.code((reshape.MERGE_CODE if merged else reshape.SPLIT_CODE)[way], language="python")
-    figure = reshape_figure(
-        found.whole, found.whole_heads, found.parts, found.parts_heads, labels, merged=merged, height=350, t=_
-    )
+    figure = reshape_figure(found, labels, merged=merged, height=350, t=_)
     st.plotly_chart(figure, key="inside_places", config=CHART)
     if not fits:
         small(_("Drawn for 3 tokens, d_model 8 and 2 heads: your sizes have too many cells to number."))

@@ -23,7 +23,7 @@ from ui.inside.attention import code, small, titled
 from ui.inside.controls import token
 from ui.inside.diagram import NAMES, block_diagram
 from viz.block import bars, curve_figure, drift_figure, entropies_figure, lines
-from viz.steps import tiles_figure
+from viz.steps import Tiles, tiles_figure
 
 AROUND = 24  # tokens to each side of the chosen one whose entropies are drawn
 
@@ -47,14 +47,9 @@ def block(record: Record) -> None:
             _opened(record, open_box, chosen)
         before, after = open_box.before, open_box.after
         same = open_box.key == "input"
-        figure = tiles_figure(
-            np.stack([after] if same else [before, after]),
-            ["x"] if same else [_("before"), _("after")],
-            record.labels,
-            coloured=False,
-            height=_height(record.n_tokens, 1 if same else 2),
-            t=_,
-        )
+        cells, names = ([after], ["x"]) if same else ([before, after], [_("before"), _("after")])
+        tensors = Tiles(np.stack(cells), names, record.labels, is_coloured=False)
+        figure = tiles_figure(tensors, height=_height(record.n_tokens, len(cells)), t=_)
         st.plotly_chart(figure, key="box_tensors", config=CHART)
 
 
@@ -152,15 +147,8 @@ def _one_or_many(record: Record, chosen: int) -> None:
     names = [_("head {head}").format(head=head + 1) for head in range(h)] + [_("mean of the heads"), _("one head")]
     left, right = st.columns(2, gap="medium")
     title = _("The rows of '{token}' in layer {layer}").format(token=record.labels[chosen], layer=record.layer + 1)
-    figure = tiles_figure(
-        rows[None],
-        [plain_title(title)],
-        names,
-        columns=record.labels,
-        scale="weights",
-        height=max(240, 90 + 26 * len(rows)),
-        t=_,
-    )
+    shown = Tiles(rows[None], [plain_title(title)], names, columns=record.labels, scale="weights")
+    figure = tiles_figure(shown, height=max(240, 90 + 26 * len(rows)), t=_)
     left.plotly_chart(figure, key="face_rows", config=CHART)
     first = max(0, min(chosen - AROUND, n - 2 * AROUND))
     near = slice(first, first + 2 * AROUND)  # all of a sentence, or what stands around the token in a long text
@@ -231,9 +219,8 @@ def _side_by_side(record: Record, chosen: int) -> None:
     names = [
         _("head {head} of layer {layer}").format(head=head, layer=layer) for layer in ((1, last) if last > 1 else (1,))
     ]
-    figure = tiles_figure(
-        pair, names, record.labels, columns=record.labels, scale="weights", height=340, coloured=False, t=_
-    )
+    shown = Tiles(pair, names, record.labels, columns=record.labels, scale="weights", is_coloured=False)
+    figure = tiles_figure(shown, height=340, t=_)
     right.plotly_chart(figure, key="same_number", config=CHART)
     if last > 1:
         shared = same_number(record)
