@@ -44,7 +44,13 @@ def percent(share: float) -> str:
 def tick_text(label: str) -> str:
     """A token as Plotly can show it unharmed: escaped, never empty, and not longer than an axis bears."""
     label = shortened(label, MAX_LABEL)
-    return html.escape(label, quote=False) if label.strip() else "␣"
+    return isolated(markup(label)) if label.strip() else "␣"
+
+
+def isolated(label: str) -> str:
+    """A label read from right to left, kept to itself: so `▁` and brackets stand where they do in the strip."""
+    is_turned = any(unicodedata.bidirectional(letter) in ("R", "AL") for letter in label)
+    return f"\u2068{label}\u2069" if is_turned else label
 
 
 def columns(text: str) -> int:

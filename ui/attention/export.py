@@ -17,6 +17,7 @@ from viz.export import fonts
 from viz.export.html import page_html
 from viz.export.images import png_bytes, svg_text
 from viz.export.layout import MapLayout, map_layout
+from viz.maps import Maps
 from viz.style import Style
 
 
@@ -80,13 +81,11 @@ def _button(
 def _layout(trace: AttentionTrace, reading: Reading, view: View, style: Style) -> MapLayout:
     of = reading.trace
     return map_layout(
-        of.attention[view.layer, view.head],
-        of.allowed,
-        of.labels,
+        Maps(of.attention[view.layer, view.head], of.allowed, of.labels),
+        style,
         title=_("Head {name}").format(name=view.name),
         source=_source(trace, reading, view),
         measure=fonts.width,
-        style=style,
         t=_,
     )
 

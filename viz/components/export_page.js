@@ -11,6 +11,10 @@ figure.querySelector(".map").append(canvas);
 const now = { layer: data.layer, heads: [data.head] };
 const labels = data.strip_view.tokens.labels;
 
+const WIDEST = 544; // pixels of the large map
+const LEAST = 2; // pixels of one of its cells
+const WIDE = /[\u2e80-\u{3ffff}]/u; // Chinese, Japanese and Korean characters
+
 const bytes = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
 const fill = (template, values) => template.replace(/\{(\w+)\}/g, (all, name) => values[name] ?? all);
 const nameOf = (head) => `${now.layer + 1}-${head + 1}`;
@@ -58,59 +62,112 @@ async function drawLarge(maps, head) {
     says.textContent = fill(data.text.left_out, { layer: data.layer + 1 });
     return;
   }
-  const codes = await codesOf(maps);
-  const n = labels.length;
-  const ratio = devicePixelRatio;
-  const width = Math.min(figure.clientWidth, 544);
-  const size = Math.max(9, Math.min(14, ((width - 90) / n) * 0.85));
-  const pen = canvas.getContext("2d");
-  pen.font = `${size}px ${getComputedStyle(document.body).fontFamily}`;
-  const room = Math.min(110, Math.max(...labels.map((label) => pen.measureText(label).width)) + 8);
-  const cell = (width - room) / n;
-  canvas.hidden = false;
-  canvas.width = width * ratio;
-  canvas.height = width * ratio;
-  canvas.style.maxWidth = `${width}px`;
-  pen.scale(ratio, ratio);
-  const rgb = bytes(data.overview_view.colours);
-  const curve = bytes(data.overview_view.curve);
-  const snap = (v) => Math.round(v * ratio) / ratio; // to whole pixels: no seams between cells
-  const at = (query, key) => codes[(head * n + query) * n + key];
-  for (let query = 0; query < n; query += 1) {
-    for (let key = 0; key < n; key += 1) {
-      const code = at(query, key);
-      const k = code > maps.top ? -1 : 3 * curve[Math.round((code / maps.top) * 254)];
-      pen.fillStyle = k < 0 ? "rgba(128, 128, 128, 0.35)" : `rgb(${rgb[k]} ${rgb[k + 1]} ${rgb[k + 2]})`;
-      const [x, y] = [snap(room + key * cell), snap(query * cell)];
-      pen.fillRect(x, y, snap(room + (key + 1) * cell) - x, snap((query + 1) * cell) - y);
-    }
-  }
-  pen.font = `${size}px ${getComputedStyle(document.body).fontFamily}`;
-  pen.fillStyle = getComputedStyle(document.body).color;
-  pen.textAlign = "right";
-  pen.textBaseline = "middle";
-  const every = Math.ceil(size / cell);
-  for (let i = 0; i < n; i += every) {
-    pen.fillText(labels[i], room - 5, (i + 0.5) * cell, room - 5);
-    pen.save();
-    pen.translate(room + (i + 0.5) * cell, n * cell + 5);
-    pen.rotate(-Math.PI / 2);
-    pen.fillText(labels[i], 0, 0, room - 5);
-    pen.restore();
-  }
+  const map = new LargeMap(maps, head, await codesOf(maps));
+  map.paintCells();
+  map.paintLabels();
   canvas.setAttribute("role", "img");
   canvas.setAttribute("aria-label", `${fill(data.text.head, { name: nameOf(head) })}: ${data.text.axes}`);
-  says.textContent = data.text.axes;
-  canvas.onpointermove = (event) => {
-    const query = Math.floor(event.offsetY / cell);
-    const key = Math.floor((event.offsetX - room) / cell);
-    if (!(query >= 0 && query < n && key >= 0 && key < n)) return;
-    const code = at(query, key);
-    const weight = ((code / maps.top) * maps.maximum).toFixed(3);
-    const values = { query: labels[query], key: labels[key], weight };
-    says.textContent = fill(code > maps.top ? data.text.masked : data.text.cell, values);
-  };
-  canvas.onpointerleave = () => (says.textContent = data.text.axes);
+  const blocks = map.step.some((step) => step > 1) && fill(data.text.blocks, { rows: map.step[0], columns: map.step[1] });
+  const atRest = [data.text.axes, blocks].filter(Boolean).join(" · ");
+  says.textContent = atRest;
+  canvas.onpointermove = (event) => (says.textContent = map.says(event) ?? says.textContent);
+  canvas.onpointerleave = () => (says.textContent = atRest);
+}
+
+// One head's map: queries down, keys across. Where cells would be smaller than LEAST pixels, a cell is the largest
+// weight of its block: no column falls between two pixels.
+class LargeMap {
+  constructor(maps, head, codes) {
+    const width = Math.min(figure.clientWidth, WIDEST);
+    const [rows, columns] = maps.shape.slice(1);
+    const font = getComputedStyle(document.body).fontFamily;
+    this.pen = canvas.getContext("2d");
+    this.size = Math.max(9, Math.min(14, ((width - 90) / Math.max(rows, columns)) * 0.85));
+    this.font = `${this.size}px ${font}`;
+    this.pen.font = this.font;
+    this.room = Math.min(110, Math.max(...labels.map((label) => this.pen.measureText(label).width)) + 8);
+    const most = Math.max(1, Math.floor((width - this.room) / LEAST));
+    this.step = [rows, columns].map((n) => Math.ceil(n / most));
+    [this.rows, this.columns] = [Math.ceil(rows / this.step[0]), Math.ceil(columns / this.step[1])];
+    this.cell = (width - this.room) / Math.max(this.rows, this.columns);
+    this.height = this.cell * this.rows;
+    this.maps = maps;
+    this.largest = new Int32Array(this.rows * this.columns).fill(-1); // -1 = masked
+    for (let query = 0; query < rows; query += 1) {
+      for (let key = 0; key < columns; key += 1) {
+        const code = codes[(head * rows + query) * columns + key];
+        const at = Math.floor(query / this.step[0]) * this.columns + Math.floor(key / this.step[1]);
+        if (code <= maps.top && code > this.largest[at]) this.largest[at] = code;
+      }
+    }
+    this.resize(width, this.height + this.room);
+  }
+
+  resize(width, height) {
+    canvas.hidden = false;
+    canvas.width = width * devicePixelRatio;
+    canvas.height = height * devicePixelRatio;
+    canvas.style.maxWidth = `${width}px`;
+    this.pen.scale(devicePixelRatio, devicePixelRatio);
+  }
+
+  paintCells() {
+    const rgb = bytes(data.overview_view.colours);
+    const curve = bytes(data.overview_view.curve);
+    const snap = (v) => Math.round(v * devicePixelRatio) / devicePixelRatio; // to whole pixels: no seams between cells
+    this.largest.forEach((code, at) => {
+      const [row, column] = [Math.floor(at / this.columns), at % this.columns];
+      const k = code < 0 ? -1 : 3 * curve[Math.round((code / this.maps.top) * 254)];
+      this.pen.fillStyle = k < 0 ? "rgba(128, 128, 128, 0.35)" : `rgb(${rgb[k]} ${rgb[k + 1]} ${rgb[k + 2]})`;
+      const [x, y] = [snap(this.room + column * this.cell), snap(row * this.cell)];
+      const [right, below] = [snap(this.room + (column + 1) * this.cell), snap((row + 1) * this.cell)];
+      this.pen.fillRect(x, y, right - x, below - y);
+    });
+  }
+
+  paintLabels() {
+    Object.assign(this.pen, { font: this.font, fillStyle: getComputedStyle(document.body).color, textBaseline: "middle" });
+    const every = Math.ceil(this.size / this.cell);
+    this.pen.textAlign = "right";
+    for (let row = 0; row < this.rows; row += every) {
+      this.pen.fillText(labels[row * this.step[0]], this.room - 5, (row + 0.5) * this.cell, this.room - 5);
+    }
+    for (let column = 0; column < this.columns; column += every) {
+      this.paintBelow(labels[column * this.step[1]], this.room + (column + 0.5) * this.cell);
+    }
+  }
+
+  // Latin turned, Chinese character under character.
+  paintBelow(label, x) {
+    const letters = [...label];
+    if (letters.every((letter) => WIDE.test(letter))) {
+      this.pen.textAlign = "center";
+      letters.forEach((letter, i) => this.pen.fillText(letter, x, this.height + 5 + (i + 0.6) * this.size * 1.15));
+      return;
+    }
+    this.pen.save();
+    this.pen.textAlign = "right";
+    this.pen.translate(x, this.height + 5);
+    this.pen.rotate(-Math.PI / 2);
+    this.pen.fillText(label, 0, 0, this.room - 5);
+    this.pen.restore();
+  }
+
+  // What the pointed cell holds, in words.
+  says(event) {
+    const row = Math.floor(event.offsetY / this.cell);
+    const column = Math.floor((event.offsetX - this.room) / this.cell);
+    if (!(row >= 0 && row < this.rows && column >= 0 && column < this.columns)) return null;
+    const code = this.largest[row * this.columns + column];
+    const weight = ((code / this.maps.top) * this.maps.maximum).toFixed(3);
+    const values = { query: this.name(row, 0), key: this.name(column, 1), weight };
+    return fill(code < 0 ? data.text.masked : data.text.cell, values);
+  }
+
+  name(at, side) {
+    const block = labels.slice(at * this.step[side], (at + 1) * this.step[side]);
+    return block.length > 1 ? `${block[0]} … ${block.at(-1)}` : block[0];
+  }
 }
 
 overview({ data: data.overview, parentElement: overviewMaps });

@@ -188,8 +188,13 @@ class Overview {
     pen.textAlign = "left";
     pen.fillText(`${text.heads} →`, 0, this.top / 2 - 1, this.left - 2);
     pen.translate(Math.round(fontSize * 0.5), this.top + 2);
-    pen.rotate(Math.PI / 2);
-    pen.fillText(`${text.layers} →`, 0, 0);
+    if (/^[\u2e80-\u{3ffff}]+$/u.test(text.layers)) { // Chinese: upright, character under character
+      pen.textBaseline = "top";
+      [...text.layers, "↓"].forEach((letter, i) => pen.fillText(letter, -fontSize * 0.5, i * fontSize));
+    } else {
+      pen.rotate(Math.PI / 2);
+      pen.fillText(`${text.layers} →`, 0, 0);
+    }
     pen.restore();
   }
 

@@ -45,6 +45,7 @@ FOLDERS = (
     "C:/Windows/Fonts",
 )
 SIMPLIFIED = ("SC", "CN", "GB")  # how the family's name ends: Noto Sans CJK SC, PingFang SC, Source Han Sans CN
+NO_ISOLATES = dict.fromkeys(range(0x2066, 0x206A))  # a line drawn here stands by itself anyway
 MOST_FACES = 32  # of one collection
 MISSING = "\U0010ffff"  # never assigned: every font shows its "no such letter" for it
 
@@ -76,7 +77,7 @@ def font(face: Face, size: int) -> Font:
 def runs(text: str, size: int) -> list[tuple[str, Font]]:
     """A text cut into pieces, each with a font that can show it."""
     pieces: list[tuple[str, Face]] = []
-    for letter in readable(text):
+    for letter in readable(text.translate(NO_ISOLATES)):
         face = _face_for(letter, pieces[-1][1] if pieces else None)
         if pieces and pieces[-1][1] == face:
             pieces[-1] = (pieces[-1][0] + letter, face)

@@ -102,6 +102,7 @@ def _data(trace: UnitTrace, layer: int, chosen: StripChoice, style: Style, t: Tr
             "axes": t("query (row) looks at key (column)"),
             "cell": t("query '{query}' → key '{key}': {weight}"),
             "masked": t("query '{query}' → key '{key}': masked: may not attend"),
+            "blocks": t("each cell: the largest of {rows} × {columns} weights"),
             "left_out": t("This file holds only layer {layer} exactly; other layers are seen in the small maps."),
         },
     }

@@ -41,7 +41,7 @@ def svg_text(layout: MapLayout) -> str:
         "</linearGradient>",
         "</defs>",
         f'<rect width="100%" height="100%" fill="{GROUND}"/>',
-        f'<g class="cells" data-tokens-per-cell="{layout.step}" shape-rendering="crispEdges">',
+        f'<g class="cells" data-tokens-per-cell="{layout.steps[0]} {layout.steps[1]}" shape-rendering="crispEdges">',
         *_cells(layout),
         "</g>",
         *_svg_bar(layout),
@@ -78,23 +78,21 @@ def png_bytes(layout: MapLayout) -> bytes:
 
 def square(layout: MapLayout) -> tuple[float, float, float, float]:
     """Left, top, right and bottom of the cells."""
-    side = layout.cell * layout.n_cells
-    return layout.left, layout.top, layout.left + side, layout.top + side
+    n_rows, n_columns = layout.weights.shape
+    return layout.left, layout.top, layout.left + layout.cell * n_columns, layout.top + layout.cell * n_rows
 
 
 def _cells(layout: MapLayout) -> list[str]:
     lines = []
-    for query in range(layout.n_cells):
-        for key in range(layout.n_cells):
-            x, y = layout.left + key * layout.cell, layout.top + query * layout.cell
-            weight = layout.weights[query, key]
-            is_masked = bool(np.isnan(weight))
-            fill = "url(#masked)" if is_masked else _hex(layout.rgb[query, key])
-            value = "masked" if is_masked else np.format_float_positional(weight, unique=True, trim="0")
-            lines.append(
-                f'<rect x="{x:.2f}" y="{y:.2f}" width="{layout.cell:.2f}" height="{layout.cell:.2f}" fill="{fill}" '
-                f'data-query="{query}" data-key="{key}" data-weight="{value}"/>'
-            )
+    for (query, key), weight in np.ndenumerate(layout.weights):
+        x, y = layout.left + key * layout.cell, layout.top + query * layout.cell
+        is_masked = bool(np.isnan(weight))
+        fill = "url(#masked)" if is_masked else _hex(layout.rgb[query, key])
+        value = "masked" if is_masked else np.format_float_positional(weight, unique=True, trim="0")
+        lines.append(
+            f'<rect x="{x:.2f}" y="{y:.2f}" width="{layout.cell:.2f}" height="{layout.cell:.2f}" fill="{fill}" '
+            f'data-query="{query}" data-key="{key}" data-weight="{value}"/>'
+        )
     return lines
 
 

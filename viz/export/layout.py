@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from viz.pooling import coarsen
+from viz.maps import Maps, says_blocks
 from viz.style import PLAIN, Style
-from viz.theme import MAX_LABEL, Translate, shortened, untranslated
+from viz.theme import MAX_LABEL, Translate, is_upright, isolated, shortened, stacked, untranslated
 
-MOST_CELLS = 128  # along one side: above, a cell is the largest weight of a block, and the picture says so
-PLOT = 620  # pixels of the square
+PLOT = 620  # pixels of the longer side of the map
 LABEL_SIZE = (8.0, 16.0)  # least and largest text of the tokens
+STACK = 1.15  # of a text's size, from character to character downwards
 MARGIN = 24.0
 BAR_WIDTH = 14.0
 FOOTER_COLUMNS = 90  # of the sentence below the picture
@@ -42,11 +42,11 @@ class MapLayout:
     """A map ready to be drawn.
 
     Attributes:
-        left, top: corner of the square of cells.
+        left, top: corner of the cells.
         cell: side of a cell.
-        step: how many tokens a side a cell stands for.
-        weights: (cells, cells), NaN where masked.
-        rgb: (cells, cells, 3).
+        steps: how many queries and keys a cell stands for.
+        weights: (rows, columns), NaN where masked.
+        rgb: (rows, columns, 3).
         words: every text of the picture.
         bar: left, top and height of the colour bar.
         bar_rgb: (256, 3), from the first colour to the last.
@@ -58,7 +58,7 @@ class MapLayout:
     left: float
     top: float
     cell: float
-    step: int
+    steps: tuple[int, int]
     weights: npt.NDArray[np.float32]
     rgb: npt.NDArray[np.uint8]
     words: tuple[Words, ...]
@@ -71,63 +71,79 @@ class MapLayout:
         """Whether some cell is hatched, so that the picture has to say why."""
         return bool(np.isnan(self.weights).any())
 
-    @property
-    def n_cells(self) -> int:
-        """Cells a side."""
-        return len(self.weights)
+
+@dataclass(frozen=True)
+class Side:
+    """The labels of one side: text, distance from the corner along the map, and size."""
+
+    labels: Sequence[tuple[str, float]]
+    size: float
+
+    def beside(self, left: float, top: float) -> list[Words]:
+        """Left of the rows."""
+        drop = self.size * 0.35  # from a cell's middle to the text's baseline
+        return [Words(isolated(label), left - 8, top + at + drop, self.size, "end") for label, at in self.labels]
+
+    def below(self, left: float, bottom: float) -> list[Words]:
+        """Under the columns: Latin turned, Chinese character under character."""
+        words = []
+        for label, at in self.labels:
+            x, y = left + at, bottom + 8
+            if is_upright(label):
+                letters = stacked(label).split("<br>")
+                lines = [y + (i + 0.9) * self.size * STACK for i in range(len(letters))]
+                words += [Words(one, x, line, self.size, "middle") for one, line in zip(letters, lines, strict=True)]
+            else:
+                words.append(Words(isolated(label), x + self.size * 0.35, y, self.size, "end", turn=-90))
+        return words
+
+    def depth(self, measure: Measure) -> float:
+        """Of the labels under the columns."""
+        return max(
+            self.size * STACK * (1 + stacked(label).count("<br>")) if is_upright(label) else measure(label, self.size)
+            for label, _ in self.labels
+        )
 
 
 def map_layout(
-    attention: npt.NDArray[np.floating],
-    allowed: npt.NDArray[np.bool_],
-    labels: Sequence[str],
+    shown: Maps,
+    style: Style = PLAIN,
     *,
     title: str,
     source: Mapping[str, str],
     measure: Measure,
-    style: Style = PLAIN,
     t: Translate = untranslated,
 ) -> MapLayout:
     """Places a head's map with its axis titles, its scale and the line that says where it comes from.
 
     Args:
-        attention: (N, N), query × key.
-        allowed: (N, N); False = hatched grey.
-        labels: the N tokens.
+        shown: (N_q, N_k) weights with their tokens.
+        style: colours and what the last one stands for.
         title: above the map.
         source: `analysis.provenance`; model, mask and app are printed, all of it goes into the file.
         measure: the width of a text at a size.
-        style: colours and what the last one stands for.
         t: translates the picture's own words.
     """
-    step = math.ceil(len(labels) / MOST_CELLS)
-    weights = coarsen(np.where(allowed, attention, np.nan).astype(np.float32), step)
-    n = len(weights)
-    names = [_label(label) for label in labels[::step]]
-    cell = PLOT / n
-    size = min(max(cell * 0.8, LABEL_SIZE[0]), LABEL_SIZE[1])
-    every = math.ceil(size * 1.05 / cell)  # only every k-th label where rows are lower than text
-    shown = range(0, n, every)
-    room = max(measure(names[i], size) for i in shown)
-    left, top = MARGIN + 24 + room + 8, MARGIN + 62
-    bottom = top + PLOT
-    right = left + PLOT
-    middle = PLOT / 2
+    shown = shown.in_blocks()
+    weights, (n_rows, n_columns) = shown.visible(), shown.shape
+    cell = PLOT / max(n_rows, n_columns)
+    queries, keys = _side(shown.queries[:: shown.step[0]], cell), _side(shown.keys[:: shown.step[1]], cell)
+    left = MARGIN + 32 + max(measure(label, queries.size) for label, _ in queries.labels)
+    top, depth = MARGIN + 62, keys.depth(measure)
+    right, bottom = left + cell * n_columns, top + cell * n_rows
+    middle = (left + right) / 2, (top + bottom) / 2
+    bar = (right + 26, top, PLOT * 0.6)
     words = [
         Words(title, left, MARGIN + 18, 20, bold=True),
         Words(t("query (row) looks at key (column)"), left, MARGIN + 42, 13, colour=SOFT),
-        Words(t("key (looked at)"), left + middle, bottom + 8 + room + 26, 15, "middle"),
-        Words(t("query (looks)"), MARGIN + 12, top + middle, 15, "middle", turn=-90),
+        Words(t("key (looked at)"), middle[0], bottom + 8 + depth + 26, 15, "middle"),
+        *_side_title(t("query (looks)"), middle[1]),
+        *queries.beside(left, top),
+        *keys.below(left, bottom),
+        *_bar_words(bar, style, bool(np.isnan(weights).any()), t),
     ]
-    for i in shown:
-        at = (i + 0.5) * cell + size * 0.35
-        words.append(Words(names[i], left - 8, top + at, size, "end"))
-        words.append(Words(names[i], left + at, bottom + 8, size, "end", turn=-90))
-    bar = (right + 26, top, PLOT * 0.6)
-    has_masked = bool(np.isnan(weights).any())
-    words += _bar_words(bar, style, has_masked, t)
-    y = bottom + room + 66
-    for line in _footer(source, step, t):
+    y = max(bottom + depth + 66, top + PLOT * 0.6 + 80)
+    for line in _footer(source, shown.step, t):
         words.append(Words(line, MARGIN, y, 12, colour=SOFT))
         y += 18
     widest = max(_right_edge(line, measure) for line in words)
@@ -137,7 +153,7 @@ def map_layout(
         left=left,
         top=top,
         cell=cell,
-        step=step,
+        steps=shown.step,
         weights=weights,
         rgb=style.colours(weights),
         words=tuple(words),
@@ -145,6 +161,22 @@ def map_layout(
         bar_rgb=style.colours(_weights_at(style)),
         source=dict(source),
     )
+
+
+def _side(labels: Sequence[str], cell: float) -> Side:
+    """As large as the cells let them be; only every k-th where cells are lower than text."""
+    size = min(max(cell * 0.8, LABEL_SIZE[0]), LABEL_SIZE[1])
+    every = math.ceil(size * 1.05 / cell)
+    return Side([(_label(labels[i]), (i + 0.5) * cell) for i in range(0, len(labels), every)], size)
+
+
+def _side_title(text: str, middle: float) -> list[Words]:
+    """Beside the rows: Latin turned, Chinese upright."""
+    if not is_upright(text):
+        return [Words(text, MARGIN + 12, middle, 15, "middle", turn=-90)]
+    letters = stacked(text).split("<br>")
+    first = middle - 15 * STACK * (len(letters) / 2 - 0.8)
+    return [Words(one, MARGIN + 12, first + i * 15 * STACK, 15, "middle") for i, one in enumerate(letters)]
 
 
 def _bar_words(bar: tuple[float, float, float], style: Style, has_masked: bool, t: Translate) -> list[Words]:
@@ -158,16 +190,14 @@ def _bar_words(bar: tuple[float, float, float], style: Style, has_masked: bool, 
     return words
 
 
-def _footer(source: Mapping[str, str], step: int, t: Translate) -> list[str]:
+def _footer(source: Mapping[str, str], step: tuple[int, int], t: Translate) -> list[str]:
     text = shortened(source.get("text", ""), FOOTER_COLUMNS)
     lines = [
         " · ".join(f"{t(name)}: {source[key]}" for key, name in PRINTED.items() if source.get(key)),
         f"{t('sentence')}: {text}",
         f"sha256 {source.get('weights_sha256', '')} · {source.get('app', '')}",
     ]
-    if step > 1:
-        lines.append(t("each cell: the largest of {step} × {step} weights").format(step=step))
-    return lines
+    return [*lines, blocks] if (blocks := says_blocks(step, t)) else lines
 
 
 PRINTED = {"model": "model", "head": "head", "mask": "mask", "reading": "reading", "level": "between"}

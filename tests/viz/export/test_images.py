@@ -13,7 +13,8 @@ from analysis import by_pieces, provenance
 from tests.models import load
 from viz.export import fonts
 from viz.export.images import PNG_CHUNK, PNG_SCALE, png_bytes, square, svg_text
-from viz.export.layout import HATCH, MASKED, MOST_CELLS, map_layout
+from viz.export.layout import HATCH, MASKED, map_layout
+from viz.maps import MOST_CELLS, Maps
 from viz.style import COLORSCALES, Style, nice_maximum, scale_colours
 from viz.theme import ACCENT, MAX_LABEL, columns, tick_text
 
@@ -24,13 +25,11 @@ TEXT = "The teacher praised the students because they worked hard."
 def made(text=TEXT, mask="causal", style=None, **more):
     trace = load("minilm").trace(text, mask)
     layout = map_layout(
-        trace.attention[3, 1],
-        trace.allowed,
-        trace.tokens,
+        Maps(trace.attention[3, 1], trace.allowed, trace.tokens),
+        style or Style(),
         title="Head 4-2",
         source=provenance(trace, head="4-2", reading="raw"),
         measure=fonts.width,
-        style=style or Style(),
         **more,
     )
     return trace, layout
@@ -119,7 +118,7 @@ def test_odd_text_makes_a_readable_file(text):
 
 def test_512_tokens_are_coarsened_and_the_picture_says_so():
     trace, layout = made(text="word " * 600)
-    assert layout.step == 4 and layout.n_cells == MOST_CELLS
+    assert layout.steps == (4, 4) and layout.weights.shape == (MOST_CELLS, MOST_CELLS)
     assert "each cell: the largest of 4 × 4 weights" in [words.text for words in layout.words]
     found = cells(svg_text(layout))
     block = np.where(trace.allowed, trace.attention[3, 1], 0)[200:204, 100:104]
