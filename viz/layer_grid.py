@@ -1,21 +1,20 @@
 """All heads of a layer as tiles of one heatmap: their weights, or how these differ.
 
-One trace for the whole grid: a subplot for each head costs the browser most of a second. The gaps between tiles are
-single empty columns and rows, wide only in the axis coordinates; masked cells are holes over a grey rectangle.
+One trace for the whole grid; masked cells are holes over a grey rectangle.
 """
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import plotly.graph_objects as go
 from plotly.colors import get_colorscale
 
 from model.head_id import HeadId
+from viz.axes import QUIET
 from viz.heatmaps import CELL, MAP_HEIGHT, hatching, weight_cells
 from viz.maps import Maps, Singles, says_blocks
+from viz.mosaic import Mosaic
 from viz.style import PLAIN, Style, is_less, signed
 from viz.theme import (
     ACCENT,
@@ -34,73 +33,6 @@ from viz.theme import (
 MAX_POINTED = 40  # a tile is about 100 pixels wide: cells can be pointed at up to here, then only seen
 MAX_CELLS = 100  # beyond this, cells of a tile are smaller than a pixel
 GAP, NAME_ROOM = 0.08, 0.22  # of a tile's longer side
-
-
-@dataclass(frozen=True)
-class Grid:
-    """Where the tiles stand: one for each head, of some rows × columns of cells."""
-
-    n_heads: int
-    rows: int
-    columns: int
-
-    @property
-    def across(self) -> int:
-        """Tiles beside each other."""
-        return math.ceil(math.sqrt(self.n_heads))
-
-    @property
-    def down(self) -> int:
-        """Tiles under each other."""
-        return math.ceil(self.n_heads / self.across)
-
-    @property
-    def gaps(self) -> tuple[float, float]:
-        """Between columns of tiles, and above each row of them for the names."""
-        side = max(self.rows, self.columns)
-        return GAP * side, NAME_ROOM * side
-
-    def box(self, head: int) -> dict[str, Any]:
-        """The rectangle of a tile."""
-        row, column = divmod(head, self.across)
-        left, top = column * (self.columns + self.gaps[0]), row * (self.rows + self.gaps[1])
-        return {"type": "rect", "x0": left, "x1": left + self.columns, "y0": top, "y1": top + self.rows}
-
-    def mosaic(self, tiles: Singles) -> Singles:
-        """(h, rows, columns) as one matrix, with an empty row and column between tiles."""
-        shape = self.down * (self.rows + 1) - 1, self.across * (self.columns + 1) - 1
-        whole = np.full(shape, np.nan, dtype=np.float32)
-        for head, cells in enumerate(tiles):
-            row, column = divmod(head, self.across)
-            whole[row * (self.rows + 1) :, column * (self.columns + 1) :][: self.rows, : self.columns] = cells
-        return whole
-
-    def edges(self) -> dict[str, Singles]:
-        """Borders of the mosaic's cells: width 1 in a tile, then one cell as wide as the gap."""
-        x, y = self._along(np.arange(self.columns + 1), 0), self._along(np.arange(self.rows + 1), 1)
-        return {"x": x, "y": y}
-
-    def axes(self, named: Maps | None) -> dict[str, Any]:
-        """Without labels; the names are for hover."""
-        shared = {
-            **{"fixedrange": True, "constrain": "domain", "tickmode": "array", "ticks": "", "automargin": False},
-            **{"showticklabels": False, "showgrid": False, "zeroline": False},  # not visible=False: hover needs names
-        }
-        x, y = {**shared, "constraintoward": "left"}, {**shared, "constraintoward": "top", "scaleanchor": "x"}
-        edges = self.edges()
-        x["range"], y["range"] = [0, float(edges["x"][-1])], [float(edges["y"][-1]), 0]
-        if named is not None:
-            x["tickvals"], y["tickvals"] = (
-                self._along(np.arange(n) + 0.5, axis) for axis, n in enumerate((self.columns, self.rows))
-            )
-            x["ticktext"] = [tick_text(name) for name in named.column_names] * self.across
-            y["ticktext"] = [tick_text(name) for name in named.row_names] * self.down
-        return {"xaxis": x, "yaxis": y}
-
-    def _along(self, places: npt.NDArray[Any], axis: int) -> Singles:
-        """Places in a tile, repeated for all tiles along an axis."""
-        n_tiles, pitch = ((self.across, self.columns), (self.down, self.rows))[axis]
-        return np.concatenate([places + tile * (pitch + self.gaps[axis]) for tile in range(n_tiles)]).astype(np.float32)
 
 
 def layer_grid(
@@ -128,14 +60,14 @@ def layer_grid(
         t: translates the figure's own words.
     """
     blocks = shown.in_blocks(most=MAX_CELLS)
-    grid = Grid(len(blocks.cells), *blocks.shape)
-    mosaic = grid.mosaic(blocks.visible())
+    grid = _grid(blocks)
+    mosaic = grid.whole(blocks.visible())
     is_pointed = max(blocks.shape) <= MAX_POINTED
     cells = {**weight_cells(mosaic, style, t), "name": ""} if is_pointed else _byte_cells(mosaic, style)
     look = _look(grid, layer, selected, title, says_blocks(blocks.step, t), height, t, style.text_scale)
-    look |= grid.axes(blocks if is_pointed else None)
+    look |= _axes(grid, blocks if is_pointed else None)
     grey = {"layer": "below", "line": {"width": 0}, "fillcolor": MASKED_FILL}
-    look["shapes"] = [{**grid.box(head), **grey} for head in range(grid.n_heads)] + look["shapes"]
+    look["shapes"] = [{**grid.box(head), **grey} for head in range(grid.n_tiles)] + look["shapes"]
     return go.Figure({"type": "heatmap", "showscale": False, "hoverongaps": False, **grid.edges(), **cells}, look)
 
 
@@ -154,25 +86,44 @@ def difference_grid(
     Many tokens: a cell shows the value of its block that is farthest from 0, and the figure says so.
     """
     blocks = shown.in_blocks("farthest", MAX_CELLS)
-    grid = Grid(len(blocks.cells), *blocks.shape)
-    mosaic, edges = grid.mosaic(blocks.visible()), grid.edges()
+    grid = _grid(blocks)
+    mosaic, edges = grid.whole(blocks.visible()), grid.edges()
     is_pointed = max(blocks.shape) <= MAX_POINTED
     says = {"hovertemplate": hover(t(CELL), weight="%{z:+.2f}")} if is_pointed else {"hoverinfo": "skip"}
     cells = {"type": "heatmap", "z": mosaic, **signed(limit), "hoverongaps": False, "showscale": False, "name": ""}
     look = _look(grid, layer, selected, title, says_blocks(blocks.step, t, "farthest"), height, t)
-    look |= grid.axes(blocks if is_pointed else None)
+    look |= _axes(grid, blocks if is_pointed else None)
     line = {"layer": "below", "line": {"width": 1, "color": MASKED_FILL}, "fillcolor": HOLE}
-    look["shapes"] = [{**grid.box(head), **line} for head in range(grid.n_heads)] + look["shapes"]
+    look["shapes"] = [{**grid.box(head), **line} for head in range(grid.n_tiles)] + look["shapes"]
     less = hatching(is_less(mosaic, limit), "-", TEXT, **edges)
     return go.Figure([{**cells, **says, **edges}, less], look)
 
 
+def _grid(shown: Maps) -> Mosaic:
+    """A tile for each head, about as many across as down."""
+    n_heads, side = len(shown.cells), max(shown.shape)
+    return Mosaic(n_heads, *shown.shape, math.ceil(math.sqrt(n_heads)), GAP * side, NAME_ROOM * side)
+
+
+def _axes(grid: Mosaic, named: Maps | None) -> dict[str, Any]:
+    """Without labels; the names are for hover."""
+    shared = {**QUIET, "fixedrange": True, "constrain": "domain"}
+    shared["showticklabels"] = False  # not visible=False: hover needs the names
+    x = {**shared, "range": [0, grid.width], "constraintoward": "left"}
+    y = {**shared, "range": [grid.depth, 0], "constraintoward": "top", "scaleanchor": "x"}
+    if named is not None:
+        x["tickvals"], y["tickvals"] = grid.middles()
+        x["ticktext"] = [tick_text(name) for name in named.column_names] * grid.across
+        y["ticktext"] = [tick_text(name) for name in named.row_names] * grid.down
+    return {"xaxis": x, "yaxis": y}
+
+
 def _look(
-    grid: Grid, layer: int, selected: int | None, title: str, note: str, height: int, t: Translate, scale: float = 1.0
+    grid: Mosaic, layer: int, selected: int | None, title: str, note: str, height: int, t: Translate, scale: float = 1.0
 ) -> dict[str, Any]:
     """Layout with title, the heads' names, and the selected one outlined."""
     names = []
-    for head in range(grid.n_heads):
+    for head in range(grid.n_tiles):
         box, name = grid.box(head), str(HeadId(layer, head))
         bold = f"<b>{name}</b>" if head == selected else name
         names.append(heading(bold, x=box["x0"], y=box["y0"], size=(12 if title else 14) * scale, xshift=-2))

@@ -6,11 +6,12 @@ and the small view of them. The browser goes back and forth through the checkpoi
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from model.training import Frame, Point
 from viz.encoding import colours, curve, digest, encode, message
 from viz.theme import ACCENT, Translate, untranslated
 
@@ -20,38 +21,6 @@ DIGITS = 4  # of shares and accuracies that travel, and by which Python and the 
 
 Floats = npt.NDArray[np.floating]
 Bools = npt.NDArray[np.bool_]
-
-
-class Frame(Protocol):
-    """A checkpoint (`model.training.Frame`)."""
-
-    @property
-    def step(self) -> int:
-        """Training steps so far."""
-
-    @property
-    def maps(self) -> Floats:
-        """(L, h, N, N) of the example sentence."""
-
-    @property
-    def share(self) -> Floats:
-        """(L, h, R), the mean weight of a head on the relation's key."""
-
-    @property
-    def hit(self) -> Floats:
-        """(L, h, R), how often the relation's key is the one with the most weight."""
-
-
-class Point(Protocol):
-    """What a network can do at a checkpoint (`model.training.Point`)."""
-
-    @property
-    def loss(self) -> float:
-        """Cross-entropy in nats."""
-
-    @property
-    def accuracy(self) -> float:
-        """Share of right answers."""
 
 
 @dataclass(frozen=True)

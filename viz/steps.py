@@ -15,6 +15,7 @@ import plotly.graph_objects as go
 from analysis.blocks.reshape import Ints, Regrouped
 from viz.axes import QUIET
 from viz.heatmaps import flat_bar, hatching
+from viz.mosaic import Mosaic
 from viz.style import DIFFERENCE_SCALE, is_less
 from viz.theme import (
     COLORSCALE,
@@ -76,67 +77,14 @@ class Tiles:
     is_coloured: bool = True
 
 
-@dataclass(frozen=True)
-class Plan:
-    """Where k tiles of R × C cells stand, in units of a cell: `room` above each row of tiles, a gap between two."""
-
-    n_tiles: int
-    rows: int
-    columns: int
-    across: int
-    room: float
-
-    @property
-    def down(self) -> int:
-        """Rows of tiles."""
-        return math.ceil(self.n_tiles / self.across)
-
-    @property
-    def width(self) -> float:
-        """Of all tiles."""
-        return self.across * (self.columns + GAP) - GAP
-
-    @property
-    def depth(self) -> float:
-        """Of all tiles with the rooms above them."""
-        return self.down * (self.rows + self.room)
-
-    def corner(self, tile: int) -> tuple[float, float]:
-        """Left and top of a tile's cells."""
-        row, column = divmod(tile, self.across)
-        return column * (self.columns + GAP), row * (self.rows + self.room) + self.room
-
-    def mosaic(self, cells: Floats) -> Floats:
-        """All tiles as one matrix, with an empty row above each and an empty column between two."""
-        whole = np.full((self.down * (self.rows + 1), self.across * (self.columns + 1) - 1), np.nan, dtype=np.float32)
-        for tile, values in enumerate(cells):
-            row, column = divmod(tile, self.across)
-            top, left = row * (self.rows + 1) + 1, column * (self.columns + 1)
-            whole[top : top + self.rows, left : left + self.columns] = values
-        return whole
-
-    def edges(self) -> dict[str, Floats]:
-        """Borders of the mosaic's cells."""
-        x = [np.arange(self.columns + 1) + i * (self.columns + GAP) for i in range(self.across)]
-        tops = [i * (self.rows + self.room) for i in range(self.down)]
-        y = [np.r_[top, np.arange(self.rows) + top + self.room] for top in tops]
-        return {"x": np.concatenate(x).astype(np.float32), "y": np.r_[*y, self.depth].astype(np.float32)}
-
-    def middles(self) -> tuple[Floats, Floats]:
-        """Of the tiles' columns and rows."""
-        x = [np.arange(self.columns) + 0.5 + i * (self.columns + GAP) for i in range(self.across)]
-        y = [np.arange(self.rows) + 0.5 + i * (self.rows + self.room) + self.room for i in range(self.down)]
-        return np.concatenate(x), np.concatenate(y)
-
-
 def tiles_figure(tiles: Tiles, *, height: int = 400, t: Translate = untranslated) -> go.Figure:
     """Matrices of one size as tiles of one picture, with the value of every cell on hover."""
     cells, note = _cut(np.asarray(tiles.cells, dtype=np.float32), t)
     k, n_rows, n_columns = cells.shape
     is_written = cells.size <= MOST_NUMBERS
     across = _columns_of_tiles(k, n_rows, n_columns, height, is_written)
-    plan = Plan(k, n_rows, n_columns, across, n_rows * _room(math.ceil(k / across), height))
-    mosaic = plan.mosaic(cells)
+    plan = Mosaic(k, n_rows, n_columns, across, GAP, n_rows * _room(math.ceil(k / across), height))
+    mosaic = plan.whole(cells)
     hidden = np.isneginf(mosaic)
     shown = np.where(hidden, np.nan, mosaic)
     edges = plan.edges()
@@ -148,7 +96,8 @@ def tiles_figure(tiles: Tiles, *, height: int = 400, t: Translate = untranslated
     axes, sides = _tile_axes(tiles, plan, height)
     marks, names = [], [_note(note)] if note else []
     for tile in range(k):
-        left, top = plan.corner(tile)
+        box = plan.box(tile)
+        left, top = box["x0"], box["y0"]
         own = tile if k > 1 and tiles.is_coloured and not tiles.heads else None
         marks += _marks(left, top, plan.room, n_columns, tiles.heads, own)
         names.insert(tile, _name(tiles.names[tile], left, top - 0.34 * plan.room))
@@ -156,20 +105,20 @@ def tiles_figure(tiles: Tiles, *, height: int = 400, t: Translate = untranslated
     return go.Figure(traces, {**look, **axes})
 
 
-def _tile_axes(tiles: Tiles, plan: Plan, height: int) -> tuple[dict[str, Any], dict[str, Any]]:
+def _tile_axes(tiles: Tiles, plan: Mosaic, height: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """Axes with the names of rows and columns where they can be read, and the margins these take."""
     rows = [tick_text(label) for label in tiles.rows[: plan.rows]]
     names = tiles.columns or [str(i + 1) for i in range(plan.columns)]
     columns = [tick_text(label) for label in names[: plan.columns]]
     longest = max(map(len, columns))
-    pixels = (height - TOP) / plan.depth
+    pixels, _ = _cell_pixels(plan, height)
     has_rows = pixels >= LEAST_ROW - 1
     has_columns = tiles.columns is not None and plan.width <= (26 if longest <= 3 else 18)
     size, angle = min(13, int(pixels)), 0 if longest <= 3 else -45
     x, y = plan.middles()
     quiet = {**QUIET, "fixedrange": True}
     across = {"range": [0, plan.width], "tickvals": x, "ticktext": columns * plan.across, "showticklabels": has_columns}
-    down = {"range": [plan.depth, 0], "tickvals": y, "ticktext": rows * plan.down, "showticklabels": has_rows}
+    down = {"range": [plan.depth, -plan.room], "tickvals": y, "ticktext": rows * plan.down, "showticklabels": has_rows}
     axes = {
         "xaxis": {**quiet, **across, "tickangle": angle, "tickfont": {"size": 13, "color": TEXT}},
         "yaxis": {**quiet, **down, "tickfont": {"size": max(size, 1), "color": TEXT}},
@@ -179,9 +128,9 @@ def _tile_axes(tiles: Tiles, plan: Plan, height: int) -> tuple[dict[str, Any], d
     return axes, {"left": left, "bottom": bottom}
 
 
-def _cell_pixels(plan: Plan, height: int) -> tuple[float, float]:
+def _cell_pixels(plan: Mosaic, height: int) -> tuple[float, float]:
     """Height and, on a page of usual width, width of a cell."""
-    return (height - TOP) / plan.depth, USUAL_WIDTH / plan.width
+    return (height - TOP) / (plan.room + plan.depth), USUAL_WIDTH / plan.width
 
 
 def reshape_figure(

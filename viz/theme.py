@@ -16,6 +16,7 @@ MASKED_FILL = "rgba(128, 128, 128, 0.30)"  # neutral on both backgrounds; never 
 MASKED_LINES = "rgba(128, 128, 128, 0.75)"
 HOLE = "rgba(0, 0, 0, 0)"
 TEXT = "#000037"  # near black; Streamlit's browser side puts the strongest text colour of the theme in its place
+GROUND = "#000038"  # likewise; becomes the ground of the page
 MAX_LABEL = 18  # columns of a token shown on an axis; a Chinese character is two columns wide
 LINE = 1.3  # of a text's size, from one line to the next
 LONGEST_STACK = 7  # characters under each other
@@ -24,8 +25,7 @@ DOWNWARDS = str.maketrans("（）「」『』《》〈〉【】—…", "︵︶�
 _EMS = {**dict.fromkeys("ijlI.,:;'|!()[]{} ", 0.3), **dict.fromkeys("frt-/", 0.38), **dict.fromkeys("mwMW@%—…▁␣", 0.9)}
 SLANTED = 24  # labels below an axis; more stand upright, so that they don't overlap
 
-# Streamlit's own is grey on near-white. 14 : 1; Plotly takes the ground of a cell's colour where none is given.
-HOVER = {"bgcolor": "#1D2329", "bordercolor": "#8A9096", "font": {"size": 15, "color": "#FFFFFF"}}
+HOVER = {"bgcolor": GROUND, "bordercolor": "#8A9096", "font": {"size": 15, "color": TEXT}}  # else: grey on grey
 FLAT_LEGEND = {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"}
 
 Translate = Callable[[str], str]

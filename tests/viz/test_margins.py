@@ -1,5 +1,8 @@
 """Every figure: margins that Plotly needn't measure, tooltips that can be read, and no more cells than pixels."""
 
+import tomllib
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -20,10 +23,15 @@ from viz.masks import Panel, difference_map, mask_matrix, reach_map, score_map, 
 from viz.scores import Bar, Scores, head_bars, score_grid, used_against_looked
 from viz.steps import Tiles, reshape_figure, tiles_figure
 from viz.style import is_less, luminance
-from viz.theme import HOVER, text_width
+from viz.theme import GROUND, TEXT, text_width
 
+ROOT = Path(__file__).parents[2]
 LONG = ["[CLS]", *(f"token{i}" for i in range(500)), "[SEP]"]
 CHINESE = ["<s>", "▁", "小明", "把", "苹果", "递给", "了", "小红", "，", "因为", "她", "帮", "过", "他", "。", "</s>"]
+
+
+def rgb(colour):
+    return np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)])
 
 
 def shown(labels, *, heads=(), signed=False, seed=0):
@@ -91,12 +99,14 @@ def test_margins_hold_the_longest_label_that_is_shown():
     assert long - short == pytest.approx(text_width("Donaudampfschiff", 15) - text_width("b", 15))
 
 
-def test_a_tooltip_is_white_on_near_black_in_every_figure():
-    ground, ink = ([int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in (HOVER["bgcolor"], "#FFFFFF"))
-    assert (luminance(np.array(ink)) + 0.05) / (luminance(np.array(ground)) + 0.05) >= 4.5
+@pytest.mark.parametrize("kind", ["light", "dark"])
+def test_a_tooltip_is_the_page_s_text_on_the_page_s_ground_in_every_figure(kind):
+    theme = tomllib.loads((ROOT / ".streamlit/config.toml").read_text())["theme"][kind]
+    (ground, ink) = (luminance(rgb(theme[name])) for name in ("backgroundColor", "textColor"))
+    assert (max(ground, ink) + 0.05) / (min(ground, ink) + 0.05) >= 4.5
     for name, figure in figures(list("abcd")).items():
         label = figure.layout.hoverlabel
-        assert (label.bgcolor, label.font.color) == (HOVER["bgcolor"], HOVER["font"]["color"]), name
+        assert (label.bgcolor, label.font.color) == (GROUND, TEXT), name
 
 
 def test_no_map_has_more_cells_than_pixels_and_the_largest_weight_is_painted():
