@@ -21,21 +21,22 @@ Direction = Literal["looks_at", "looked_at_by"]
 DIRECTIONS: tuple[Direction, ...] = ("looks_at", "looked_at_by")
 
 MAX_EXACT = 128  # tokens; up to here weights travel in 16 bits (a layer of 12 heads: 300 KB), above in 8
-# Twelve colours that stay apart for protanopes, deuteranopes and tritanopes (Krzywinski, mk.bcgsc.ca/colorblind).
-# The browser shifts their lightness to 3 : 1 against the ground; heads 13 and up repeat them with dashed edges.
+# Twelve colours, each 3 : 1 on the light and on the dark ground, found by a search for the largest least difference:
+# any two are 10 or more apart (CIEDE2000), for protan and deutan eyes too (Machado et al. 2009), and from the accent.
+# Heads 13 and up repeat them with dashed edges.
 HEAD_COLOURS = (
-    "#008DF9",
-    "#E20134",
-    "#009F81",
-    "#FFC33B",
-    "#8400CD",
-    "#FF6E3A",
-    "#00C2F9",
-    "#FF5AAF",
-    "#9F0162",
-    "#00FCCF",
-    "#A40122",
-    "#FFB2FD",
+    "#1551FF",
+    "#D67C0D",
+    "#33A28B",
+    "#D33B5A",
+    "#409EAE",
+    "#4C91FA",
+    "#B23682",
+    "#C9130A",
+    "#37723C",
+    "#F84F88",
+    "#2D81B2",
+    "#2B8367",
 )
 
 
