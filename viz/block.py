@@ -16,6 +16,7 @@ BLUE, GREY, PURPLE = "#3E7EB6", "#8A9096", "#7B5AA6"  # at least 3 : 1 on the li
 MOST_POINTED = 40  # labels with points of their own; more become lines
 ALL_NAMED, MOST_NAMED = 24, 12  # names under an axis: all of so many, else only so many
 MOST_POINTS = 2000
+SPREAD = 0.22  # of the way to the next token, to each side: marks of equal height stand beside each other
 
 
 def bars(
@@ -131,36 +132,33 @@ def entropies_figure(
         height: in pixels.
         t: translates the figure's own words.
     """
-    n = len(labels)
+    places = np.arange(len(labels), dtype=np.float32)
+    beside = np.linspace(-SPREAD, SPREAD, len(heads)) if len(heads) > 1 else [0.0]
     figure = _figure("", height, legend=True)
+    says = t("head {head}: {value} nats").format(head="%{customdata}", value="%{y:.2f}") + "<extra></extra>"
     for head, values in enumerate(heads):
-        figure.add_trace(
-            go.Scatter(
-                x=np.arange(n, dtype=np.int32),
-                y=values.astype(np.float32),
-                mode="markers",
-                marker={"size": 8, "color": head_colour(head), "opacity": 0.85},
-                name=t("the heads, one by one"),
-                legendgroup="heads",
-                showlegend=head == 0,
-                customdata=[head + 1] * n,
-                hovertemplate=t("head {head}: {value} nats").format(head="%{customdata}", value="%{y:.2f}")
-                + "<extra></extra>",
-            )
+        figure.add_scatter(
+            x=places + np.float32(beside[head]),
+            y=values.astype(np.float32),
+            mode="markers",
+            marker={"size": 8, "color": head_colour(head), "opacity": 0.85},
+            name=t("the heads, one by one"),
+            legendgroup="heads",
+            showlegend=head == 0,
+            customdata=[head + 1] * len(labels),
+            hovertemplate=says,
         )
-    for name, values, symbol, colour in (
-        (t("the mean of the heads"), average, "diamond-open", TEXT),
-        (t("one head over all of d_model"), one, "x-thin-open", ACCENT),
+    for name, values, at, symbol, colour in (
+        (t("the mean of the heads"), average, -1.6 * SPREAD, "diamond-open", TEXT),
+        (t("one head over all of d_model"), one, 1.6 * SPREAD, "x-thin-open", ACCENT),
     ):
-        figure.add_trace(
-            go.Scatter(
-                x=np.arange(n, dtype=np.int32),
-                y=values.astype(np.float32),
-                mode="markers",
-                marker={"size": 12, "symbol": symbol, "color": colour, "line": {"width": 2, "color": colour}},
-                name=name,
-                hovertemplate=f"{name}: %{{y:.2f}}<extra></extra>",
-            )
+        figure.add_scatter(
+            x=places + np.float32(at),
+            y=values.astype(np.float32),
+            mode="markers",
+            marker={"size": 12, "symbol": symbol, "color": colour, "line": {"width": 2, "color": colour}},
+            name=name,
+            hovertemplate=f"{name}: %{{y:.2f}}<extra></extra>",
         )
     figure.add_vline(x=selected, line={"color": ACCENT, "width": 1, "dash": "dot"})
     figure.add_hline(y=equal, line={"color": GREY, "width": 1, "dash": "dash"})

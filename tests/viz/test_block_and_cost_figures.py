@@ -58,6 +58,13 @@ def test_entropies_show_every_head_the_mean_and_the_single_head():
     assert figure.layout.shapes[1].y0 == pytest.approx(np.log(2))
 
 
+def test_marks_of_equal_height_stand_beside_each_other():
+    even = np.full((3, 4), 1.1)
+    figure = entropies_figure(even, even[0], even[0], list("abcd"), selected=0, equal=1.1)
+    points = [(float(x), float(y)) for trace in figure.data for x, y in zip(trace.x, trace.y, strict=True)]
+    assert len(set(points)) == len(points) == 5 * 4
+
+
 def test_drift_draws_one_token_in_colour_and_survives_a_lonely_token():
     start = np.array([[1.0, 1.0], [0.5, 0.7]])
     figure = drift_figure(start, start - 0.2, ["a", "b"], selected=1)
