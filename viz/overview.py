@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from model.head_id import HeadId
 from viz.encoding import coarsen, colours, curve, encode, message
+from viz.maps import says_blocks
 from viz.style import PLAIN, Style
 from viz.theme import ACCENT, COLORSCALE, Translate, untranslated
 
@@ -145,6 +146,6 @@ def _words(t: Translate, step: int) -> dict[str, str]:
         "weight": t("attention weight"),
         "masked": t("masked"),
         "no_value": t("no value"),
-        "coarse": "" if step == 1 else t("each cell: the largest of {step} × {step} weights").format(step=step),
+        "coarse": says_blocks((step, step), t),
         "pick": t("Click or press Enter to choose this head."),
     }

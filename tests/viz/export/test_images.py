@@ -252,3 +252,38 @@ def test_the_accent_is_in_no_scale():
 def test_source_of_pieces_is_what_was_traced():
     trace, layout = made()
     np.testing.assert_array_equal(np.isnan(layout.weights), ~by_pieces(trace).allowed)
+
+
+# -- other scripts and other shapes ------------------------------------------------------------------------------------
+
+
+def placed(queries, keys=()):
+    n_keys = len(keys or queries)
+    weights = np.full((len(queries), n_keys), 1 / n_keys, dtype=np.float32)
+    shown = Maps(weights, np.ones(weights.shape, dtype=bool), queries, keys)
+    return map_layout(shown, title="Head 1-1", source={}, measure=fonts.width)
+
+
+def test_labels_from_right_to_left_are_kept_to_themselves_alike_on_axis_svg_and_png():
+    arabic, end = "▁المعلمة", "</s>"
+    assert tick_text(arabic) == f"\u2068{arabic}\u2069" and tick_text(end) == "&lt;/s&gt;"
+    texts = [words.text for words in placed([arabic, end]).words]
+    assert texts.count(f"\u2068{arabic}\u2069") == texts.count(end) == 2
+    assert "".join(piece for piece, _ in fonts.runs(f"\u2068{end}\u2069", 20)) == end  # drawn by itself: no signs needed
+
+
+def test_chinese_keys_stand_upright_under_the_map():
+    words = placed(["[CLS]", "小明", "把", "[SEP]"]).words
+    below = [one for one in words if one.anchor == "middle" and one.text in "小明把"]
+    assert [one.text for one in below] == ["小", "明", "把"] and not any(one.turn for one in below)
+    assert below[0].x == below[1].x and below[1].y - below[0].y >= below[0].size
+
+
+def test_a_map_between_two_texts_has_its_own_rows_and_columns():
+    layout = placed(["Katze"], ["the", "cat", "sat"])
+    left, top, right, bottom = square(layout)
+    assert right - left == pytest.approx(3 * (bottom - top))
+    assert set(cells(svg_text(layout))) == {(0, 0), (0, 1), (0, 2)}
+    texts = [words.text for words in layout.words]
+    assert texts.count("Katze") == texts.count("cat") == 1
+    assert Image.open(io.BytesIO(png_bytes(layout))).size == (layout.width * PNG_SCALE, layout.height * PNG_SCALE)
