@@ -269,7 +269,7 @@ def test_labels_from_right_to_left_are_kept_to_themselves_alike_on_axis_svg_and_
     assert tick_text(arabic) == f"\u2068{arabic}\u2069" and tick_text(end) == "&lt;/s&gt;"
     texts = [words.text for words in placed([arabic, end]).words]
     assert texts.count(f"\u2068{arabic}\u2069") == texts.count(end) == 2
-    assert "".join(piece for piece, _ in fonts.runs(f"\u2068{end}\u2069", 20)) == end  # drawn by itself: no signs needed
+    assert "".join(piece for piece, _ in fonts.runs(f"\u2068{end}\u2069", 20)) == end
 
 
 def test_chinese_keys_stand_upright_under_the_map():
