@@ -60,7 +60,7 @@ class Lesson:
     Attributes:
         labels: the N words.
         relations: short names of the R relations.
-        arcs: (N, R), the key that the relation leads a query to; below 0 = nowhere.
+        keys: (N, R), the key that the relation leads a query to; below 0 = nowhere.
         allowed: (N, N), True = the query may attend to the key.
         n_answers: how many answers stand behind each accuracy.
         chance: the share right by chance, the baseline.
@@ -68,7 +68,7 @@ class Lesson:
 
     labels: Sequence[str]
     relations: Sequence[str]
-    arcs: npt.NDArray[np.integer]
+    keys: npt.NDArray[np.integer]
     allowed: Bools
     n_answers: int
     chance: float
@@ -133,7 +133,7 @@ def learning_view(
         ],
         "labels": list(lesson.labels),
         "relations": list(lesson.relations),
-        "arcs": np.asarray(lesson.arcs).tolist(),
+        "keys": np.asarray(lesson.keys).tolist(),
         "own": OWN,
         "n_answers": lesson.n_answers,
         "chance": lesson.chance,

@@ -95,13 +95,13 @@ def test_the_usual_run_is_small_enough_to_be_sent_twice_a_second():
 def test_the_view_names_the_parts_and_says_what_lies_where(trained):
     of = network(trained)
     lesson = Lesson(
-        trained.words, ["−2", "−1", "+1", "+2"], trained.example.arcs[0].numpy(), allowed(trained), 5376, 1 / 26
+        trained.words, ["−2", "−1", "+1", "+2"], trained.example.keys[0].numpy(), allowed(trained), 5376, 1 / 26
     )
     view = learning_view([of, of], lesson, parts=[["a"], ["b", "c"]], name="run", live=True)
     assert [each["parts"] for each in view["networks"]] == [["a"], ["b", "c"]]
     assert view["networks"][0]["shape"] == [2, 2] and view["live"] and view["labels"] == list(trained.words)
     assert view["n_answers"] == 5376 and view["chance"] == 1 / 26 and view["own"] == 0.5
-    assert view["arcs"][0] == [-1, -1, 1, 2] and view["arcs"][-1] == [9, 10, -1, -1]  # the first and the last of 12
+    assert view["keys"][0] == [-1, -1, 1, 2] and view["keys"][-1] == [9, 10, -1, -1]  # the first and the last of 12
     assert json.loads(json.dumps(view)) == view
     other = learning_view([of], lesson, parts=[["a"]], name="another run", live=False, t=str.upper)
     assert other["name"] != view["name"] and other["text"]["play"] == "PLAY"

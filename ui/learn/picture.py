@@ -24,7 +24,7 @@ def picture(shown: Shown) -> None:
     lesson = Lesson(
         labels=main.words,
         relations=relation_names(main.task),
-        arcs=main.example.keys[0].numpy(),
+        keys=main.example.keys[0].numpy(),
         allowed=allowed,
         n_answers=main.n_answers,
         chance=main.task.chance,

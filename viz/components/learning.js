@@ -503,7 +503,7 @@ class Learning {
   }
 
   paintPointing() {
-    const { text, labels, relations, arcs } = this.data;
+    const { text, labels, relations, keys } = this.data;
     const relation = this.relation.pointed ?? this.relation.pinned;
     const density = window.devicePixelRatio || 1;
     const n = labels.length;
@@ -518,7 +518,7 @@ class Learning {
           pen.strokeRect(column * side + density, row * side + density, columns * side - 2 * density, rows * side - 2 * density);
         }
       };
-      if (relation !== null) arcs.forEach((keys, query) => keys[relation] >= 0 && frame(keys[relation], query, 1, 1));
+      if (relation !== null) keys.forEach((of, query) => of[relation] >= 0 && frame(of[relation], query, 1, 1));
       if (this.pointed) {
         frame(0, this.pointed.query, n, 1);
         if (this.pointed.tile === tile) frame(this.pointed.key, this.pointed.query, 1, 1);
