@@ -199,7 +199,7 @@ def head_bars(bars: Sequence[Bar], *, t: Translate = untranslated) -> go.Figure:
     baselines = {
         **{"type": "scatter", "x": [bar.baseline for bar in bars], "y": places, "mode": "markers"},
         "marker": {"symbol": "line-ns", "size": 22, "line": {"width": 3, "color": ACCENT}},
-        **{"hoverinfo": "skip", "name": t("best guess without attention")},
+        **{"hoverinfo": "skip", "name": t("best baseline, without attention")},
     }
     left = max((text_width(bar.name, 13) for bar in bars), default=0) + 8
     quiet = {"fixedrange": True, "automargin": False, "tickfont": FONT}
