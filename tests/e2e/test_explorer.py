@@ -131,7 +131,7 @@ def test_pointing_sends_nothing_to_the_server(page: Page, server: str):
 
 def test_scripts_of_the_components_are_sent_once(page: Page, server: str):
     frames: list[bytes] = []
-    page.on("websocket", lambda socket: socket.on("framereceived", frames.append))
+    page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: frames.append(frame)))
     ready(page, server)
     assert sum(b"class Overview" in frame for frame in frames) == 1
     frames.clear()
