@@ -75,6 +75,15 @@ def test_an_output_that_cant_be_written_is_told_before_the_work_and_nothing_is_l
     assert what_is_there(tmp_path) == before and sorted(p.name for p in tmp_path.iterdir()) == ["c.jsonl", "folder"]
 
 
+def test_a_pipe_gets_the_whole_result_and_nothing_else(corpus, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE)
+    assert analysis.main([corpus, "--model", "toy", "--json", str(pipe)]) == 0
+    assert json.loads(reader.communicate(timeout=60)[0])["provenance"]["n_sentences"] == 40
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["c.jsonl", "pipe"]
+
+
 def test_a_folder_for_batches_that_cant_be_made_is_told_too(corpus, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(analysis, "load", lambda *_, **__: pytest.fail("it loaded the model first"))
     for folder in (tmp_path / "missing" / "batches", Path(corpus)):
