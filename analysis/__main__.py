@@ -36,7 +36,7 @@ files    CoNLL-U (.conllu), or JSON lines with words, heads and deprels, or with
          (fields: analysis/evidence/corpora/json_lines.py); a broken line is reported and the rest is scored
 stopped  with --json, finished batches are kept beside OUT until OUT is written: the same command goes on there
 exit     0 done; 2 a file, the mask or an option is wrong; 3 the model can't be loaded; 4 a file can't be written;
-         130 stopped by hand
+         130 stopped by hand; 141 whoever read the output has gone
 """
 
 

@@ -30,7 +30,7 @@ _EPILOG = """\
 json     {"task": …, "runs": [{"heads": 4, "seed": 0, "accuracy": …, "seconds": …, "share_per_head": [[…]]}, …]}:
          accuracy on 1,024 fresh sentences, CPU seconds, a row for each head with its mean weight on each relation's key
 stopped  OUT holds every run that was finished, and says that it is not complete
-exit     0 done; 2 an option is wrong; 4 a file can't be written; 130 stopped by hand
+exit     0 done; 2 an option is wrong; 4 a file can't be written; 130 stopped by hand; 141 the output's reader has gone
 """
 
 
