@@ -16,6 +16,7 @@ from viz.theme import TEXT, Translate, is_upright, key_angle, stacked, text_dept
 
 PITCH = 9.5  # least pixels from one label to the next in small print …
 THINNED = 13.1  # … and where only every k-th is shown, in print that is easier to read
+TICK = 16  # pixels that a line of text needs below an axis besides its size: the page sets it off
 SMALL, EASY = 9, 11  # pixels of that print
 NOTHING = {"x": [None], "y": [None], "hoverinfo": "skip", "showlegend": False}
 QUIET = {
@@ -91,7 +92,7 @@ class Labels:
     def depth(self) -> float:
         """Pixels that the labels take below a map."""
         angle = key_angle(self.first)
-        return max(text_depth(self.first[at], self.size, angle) for at in self.seen) + 4
+        return max(text_depth(self.first[at], self.size, angle) for at in self.seen) + 10
 
     @property
     def width(self) -> float:

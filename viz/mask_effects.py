@@ -54,7 +54,7 @@ def row_sums(sums: Floats, labels: Sequence[str], panel: Panel, *, t: Translate 
         **{"textposition": "inside", "insidetextanchor": "end", "constraintext": "none"},
         "textfont": {"size": 11, "color": "#FFFFFF"},
     }
-    look = _look(panel, left=rows.width, bottom=24)
+    look = _look(panel, left=rows.width, bottom=30)
     return go.Figure([bars, *keepers(axes)], {**look, **axes, "bargap": 0.25, "shapes": [_upright(1, TEXT, "dot")]})
 
 

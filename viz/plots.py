@@ -9,12 +9,12 @@ from viz.axes import Labels, keepers, side_title
 from viz.theme import FLAT_LEGEND, TEXT, is_upright, layout, text_width
 
 FONT = {"size": 13, "color": TEXT}
-NUMBERS, BESIDE, BELOW = 46, 68, 48  # pixels: of numbers along an axis, and with a title beside or below them
+NUMBERS, BESIDE, BELOW = 46, 68, 54  # pixels: of numbers along an axis, and with a title beside or below them
 
 
 def plain_figure(title: str, height: int, *, top: float, has_legend: bool = False) -> go.Figure:
     """An empty figure with the title at the left edge; both axes numbered."""
-    look = layout(title, height=height, top=top, left=NUMBERS, right=12, bottom=26)
+    look = layout(title, height=height, top=top, left=NUMBERS, right=12, bottom=30)
     look["title"]["font"] = {"size": 15, "color": TEXT}
     axis = {"tickfont": FONT, "fixedrange": True, "automargin": False}
     look |= {"dragmode": False, "showlegend": has_legend, "legend": {**FLAT_LEGEND, "y": 1.01, "font": FONT}}

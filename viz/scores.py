@@ -13,7 +13,7 @@ import numpy.typing as npt
 import plotly.graph_objects as go
 
 from model.head_id import HeadId
-from viz.axes import QUIET, side_title
+from viz.axes import QUIET, TICK, side_title
 from viz.heatmaps import flat_bar
 from viz.style import DIFFERENCE_SCALE, luminance, scale_colours
 from viz.theme import (
@@ -109,7 +109,7 @@ def score_grid(
     """
     n_rows, n_columns = table.values.shape
     angle = 0 if n_columns * max(text_width(name, 13) for name in table.columns) <= LEAST_WIDTH else -60
-    deepest = max(text_depth(name, 13, angle) for name in table.columns) + 6
+    deepest = max(text_depth(name, 13, angle) for name in table.columns) + TICK
     left = max(text_width(name, 13) for name in table.rows) + 8
     quiet = {**QUIET, "fixedrange": True, "tickfont": FONT}
     x = {**quiet, **_ticks(table.columns), "range": [-0.5, n_columns - 0.5], "tickangle": angle}
@@ -205,7 +205,7 @@ def head_bars(bars: Sequence[Bar], *, t: Translate = untranslated) -> go.Figure:
     quiet = {"fixedrange": True, "automargin": False, "tickfont": FONT}
     y = {**quiet, "tickmode": "array", **_ticks([bar.name for bar in bars]), "showgrid": False}
     look = {
-        **layout("", height=100 + 34 * max(len(bars), 1), top=50, left=left, bottom=24, right=20),
+        **layout("", height=100 + 34 * max(len(bars), 1), top=50, left=left, bottom=13 + TICK, right=20),
         **{"dragmode": False, "bargap": 0.35, "legend": {**FLAT_LEGEND, "font": FONT}},
         "xaxis": {**quiet, "range": [0, 1], "tickformat": ".0%", "zeroline": False},
         "yaxis": {**y, "range": [len(bars) - 0.5, -0.5]},
@@ -254,7 +254,7 @@ def used_against_looked(
     quiet = {"tickfont": FONT, "fixedrange": True, "automargin": False}
     x = {**quiet, "title": {"text": x_title, "font": FONT, "standoff": 4}, "range": [-0.03, 1.03], "zeroline": False}
     look = {
-        **layout("", height=360, top=26, left=72, bottom=50),
+        **layout("", height=360, top=26, left=72, bottom=56),
         **{"dragmode": False, "xaxis": x, "yaxis": {**quiet, "tickformat": ".0%", "range": [0, top]}},
         "annotations": [side_title(y_title, 72, FONT)],
     }

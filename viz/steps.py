@@ -13,7 +13,7 @@ import numpy.typing as npt
 import plotly.graph_objects as go
 
 from analysis.blocks.reshape import Ints, Regrouped
-from viz.axes import QUIET
+from viz.axes import QUIET, TICK
 from viz.heatmaps import flat_bar, hatching
 from viz.mosaic import Mosaic
 from viz.style import DIFFERENCE_SCALE, is_less
@@ -124,7 +124,7 @@ def _tile_axes(tiles: Tiles, plan: Mosaic, height: int) -> tuple[dict[str, Any],
         "yaxis": {**quiet, **down, "tickfont": {"size": max(size, 1), "color": TEXT}},
     }
     left = max(text_width(name, size) for name in rows) + 8 if has_rows else 6
-    bottom = max(text_depth(name, 13, angle) for name in columns) + 6 if has_columns else 6
+    bottom = max(text_depth(name, 13, angle) for name in columns) + TICK if has_columns else 6
     return axes, {"left": left, "bottom": bottom}
 
 
