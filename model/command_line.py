@@ -35,14 +35,16 @@ def command(main: Main) -> Callable[..., int]:
     def run(arguments: Sequence[str] | None = None) -> int:
         if signal.getsignal(signal.SIGINT) is _stop:
             signal.signal(signal.SIGINT, signal.default_int_handler)
+        for name in ("stdout", "stderr"):
+            if getattr(sys, name) is None:  # closed by the shell: `>&-`
+                setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
         if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal that can't show 猫 gets an escape
             sys.stdout.reconfigure(errors="backslashreplace")
         try:
             try:
                 return main(arguments)
             finally:
-                if sys.stdout is not None:
-                    sys.stdout.flush()  # at exit it would be too late for a sentence
+                sys.stdout.flush()  # at exit it would be too late for a sentence
         except HeadworkError as error:
             return fail(error, EXIT_INPUT)
         except KeyboardInterrupt:

@@ -223,6 +223,7 @@ def shell(line):
             "error: The output can't be written: No space",
         ),
         ("$PYTHON -m model.training --steps 1 >&-", 0, ""),
+        ("$PYTHON -m analysis data/corpus/hand_zh.jsonl --model toy 2>&- >/dev/null", 0, ""),
         ("$PYTHON -m analysis.sentences.gender --language zh --out /dev/stdout | head -1 | wc -l", EXIT_CLOSED, ""),
     ],
 )
