@@ -27,11 +27,15 @@ Key = tuple[str, str, str]
 class TraceCache:
     """Traces up to a number of bytes, least recently used out first. Who asks for the same trace waits for one forward.
 
+    Of traces that are larger than the whole cache the last one is kept beside it: every rerun of the page that shows it
+    asks for it again. A cache of 0 bytes keeps nothing.
+
     Few forwards run at a time: each takes up to 190 MB beside its result.
     """
 
     def __init__(self, max_bytes: int, max_forwards: int) -> None:
         self._traces: LRUCache[Key, AttentionTrace] = LRUCache(max_bytes, getsizeof=lambda trace: trace.nbytes)
+        self._large: tuple[Key, AttentionTrace] | None = None
         self._running: dict[Key, Future[AttentionTrace]] = {}
         self._lock = threading.Lock()
         self._forwards = threading.BoundedSemaphore(max_forwards)
@@ -41,6 +45,8 @@ class TraceCache:
         with self._lock:
             if (trace := self._traces.get(key)) is not None:
                 return trace
+            if self._large is not None and self._large[0] == key:
+                return self._large[1]
             if running := self._running.get(key):
                 mine = None
             else:
@@ -58,6 +64,8 @@ class TraceCache:
         with self._lock:
             if trace.nbytes <= self._traces.maxsize:
                 self._traces[key] = trace
+            elif self._traces.maxsize:
+                self._large = (key, trace)
             del self._running[key]
         mine.set_result(trace)
         return trace

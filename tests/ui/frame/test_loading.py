@@ -122,11 +122,30 @@ def test_bytes_are_bounded_and_the_oldest_goes_first():
     assert ran == ["a", "b", "c", "b"]
 
 
-def test_a_trace_larger_than_the_cache_is_given_out_and_not_kept():
-    cache, ran = TraceCache(10, 1), []
+def test_a_cache_of_no_bytes_gives_out_and_keeps_nothing():
+    cache, ran = TraceCache(0, 1), []
     for _ in range(2):
         assert cache.get(("m", "t", ""), lambda: ran.append(1) or trace()).n_tokens == 3
     assert len(ran) == 2
+
+
+def test_of_traces_larger_than_the_cache_the_last_is_kept_beside_it_and_no_other():
+    small, large, larger = "a", "one two three four", "one two three four five"
+    cache, ran = TraceCache(trace(small).nbytes, 1), []
+
+    def get(text):
+        return cache.get(("m", text, ""), lambda: ran.append(text) or trace(text))
+
+    shown = get(large)
+    assert get(large) is shown and get(small).n_tokens == 1 and get(large) is shown and get(small).n_tokens == 1
+    assert ran == [large, small]
+    gone = weakref.ref(shown)
+    del shown
+    get(larger)
+    gc.collect()
+    assert gone() is None
+    assert get(larger).n_tokens == 5 and get(large).n_tokens == 4
+    assert ran == [large, small, larger, large]
 
 
 def test_the_check_is_measured_once_a_trace(monkeypatch):
@@ -165,9 +184,10 @@ def test_the_cache_is_as_large_as_the_operator_says(settings):
     small = TOY.trace("one")  # 2 × 4 × 9 × 4 bytes and the mask
     assert small.nbytes < 1000 < TOY.trace("one two three four five six").nbytes
     ran = []
-    for text in ("one", "one", "one two three four five six", "one two three four five six"):
+    long, longer = "one two three four five six", "one two three four five six seven"
+    for text in ("one", "one", long, longer, longer, long, "one"):  # of the large ones only the last is kept
         loading.trace_cache().get(("toy", text, ""), lambda text=text: ran.append(text) or TOY.trace(text))
-    assert [len(text) for text in ran] == [3, 27, 27]
+    assert ran == ["one", long, longer, long]
 
 
 @pytest.mark.parametrize(("name", "value"), [("HEADWORK_THREADS", "auto"), ("HEADWORK_CACHE_MB", "256MB")])
