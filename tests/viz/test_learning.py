@@ -103,6 +103,10 @@ def test_the_view_names_the_parts_and_says_what_lies_where(trained):
     assert view["n_answers"] == 5376 and view["chance"] == 1 / 26 and view["own"] == 0.5
     assert view["keys"][0] == [-1, -1, 1, 2] and view["keys"][-1] == [9, 10, -1, -1]  # the first and the last of 12
     assert json.loads(json.dumps(view)) == view
+    here = len(of.frames)
+    assert [each["n_frames"] for each in view["networks"]] == [here, here]
+    half = replace(of, frames=of.frames[: here // 2], planned=here)  # the slider has room for what is to come
+    assert learning_view([half], lesson, parts=[["a"]], name="run", live=True)["networks"][0]["n_frames"] == here
     other = learning_view([of], lesson, parts=[["a"]], name="another run", live=False, t=str.upper)
     assert other["name"] != view["name"] and other["text"]["play"] == "PLAY"
 
