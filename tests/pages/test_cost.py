@@ -175,7 +175,7 @@ def test_no_column_header_of_the_ledger_is_cut_and_the_columns_fit_on_a_laptop(c
     cost.open(lang=lang)
     widths = {
         name: column["width"]
-        for name, column in json.loads(cost.app.test.get("arrow_data_frame")[0].proto.columns).items()
+        for name, column in json.loads(cost.app.test.dataframe[0].proto.columns).items()
         if name in cost.table().columns
     }
     assert len(widths) == 7 and sum(widths.values()) <= 916  # at 1280 pixels, beside the sidebar

@@ -286,7 +286,7 @@ def test_the_page_opens_on_the_run_that_came_with_the_app(learn):
     app = learn()
     assert frames_sent(app)[-1] == 800 and len(app.figures()) == 2
     assert "Came with the app, trained on 2026-" in app.words
-    assert "python -m" not in app.words
+    assert "python -m model.training" not in app.words
     app.pick("learn_heads", "8")
     assert "The run below has other settings than the controls: Four neighbours · heads 1 / 4" in app.words
 
