@@ -96,7 +96,7 @@ def test_a_session_keeps_no_trace_alive_that_the_cache_let_go(app, monkeypatch, 
     app.run()
     app.run()
     assert made
-    for store in (loading.trace_cache, maps.kept, runs._results):
+    for store in (loading.trace_cache, maps.readings, runs._results):
         store.clear()
     gc.unfreeze()  # a model may have been loaded, and its freeze kept what lived then
     gc.collect()

@@ -1,14 +1,12 @@
 """The maps behind the Attention page: readings of a trace and numbers about it, kept while there is room."""
 
-import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import streamlit as st
-from cachetools import LRUCache
 
 from analysis import (
     METRICS,
@@ -28,39 +26,18 @@ from analysis.words.spans import By
 from model import AttentionTrace
 from ui.attention.view import View
 from ui.frame import chinese_words, loading
+from ui.frame.cache import ByteCache
 from ui.frame.languages import _
 from viz.overview import Metric
 from viz.style import Style, nice_maximum
 
-KEPT_BYTES = 96_000_000  # a reading of 512 tokens with the built-in model takes 75 MB, of an example 0.04 MB
-
-T = TypeVar("T")
-
-
-class Kept:
-    """Results up to a number of bytes, least recently used out first; larger ones are not kept."""
-
-    def __init__(self, most_bytes: int) -> None:
-        self._results: LRUCache[Hashable, tuple[Any, int]] = LRUCache(most_bytes, getsizeof=lambda entry: entry[1])
-        self._lock = threading.Lock()
-
-    def get(self, key: Hashable, compute: Callable[[], T], size: Callable[[T], int]) -> T:
-        """The result of `key`, computed at the first call."""
-        with self._lock:
-            if key in self._results:
-                result: T = self._results[key][0]
-                return result
-        result = compute()
-        with self._lock:
-            if (n_bytes := size(result) + 1000) <= self._results.maxsize:
-                self._results[key] = (result, n_bytes)
-        return result
+MOST_BYTES = 96_000_000  # a reading of 512 tokens with the built-in model takes 75 MB, of an example 0.04 MB
 
 
 @st.cache_resource(show_spinner=False)
-def kept() -> Kept:
-    """The one store of this server."""
-    return Kept(KEPT_BYTES)
+def readings() -> ByteCache:
+    """The one cache of what is read from traces on this server."""
+    return ByteCache(MOST_BYTES, n_bytes=_n_bytes)
 
 
 def name_of(trace: AttentionTrace) -> tuple[str, str, str]:
@@ -78,13 +55,13 @@ def units(trace: AttentionTrace, level: str) -> UnitTrace:
     if level == "pieces":
         return by_pieces(trace)
     by = _whose_words(trace, level)
-    return kept().get(("units", name_of(trace), level), lambda: by_words(trace, by), _size_of_units)
+    return readings().get(("units", name_of(trace), level), lambda: by_words(trace, by))
 
 
 def norms(trace: AttentionTrace) -> npt.NDArray[np.float32]:
     """(L, h, N), the lengths of the values. Runs the model once more for each trace."""
     model = loading.load_model(trace.model_id)
-    return kept().get(("norms", name_of(trace)), lambda: value_norms(model, trace.text, trace.mask), lambda a: a.nbytes)
+    return readings().get(("norms", name_of(trace)), lambda: value_norms(model, trace.text, trace.mask))
 
 
 def reading(trace: AttentionTrace, view: View, name: str | None = None) -> Reading:
@@ -104,7 +81,7 @@ def reading(trace: AttentionTrace, view: View, name: str | None = None) -> Readi
         )
 
     key = ("reading", name_of(trace), "raw" if name == "log" else name, view.level, rescale)
-    return kept().get(key, compute, lambda made: _size_of_units(made.trace))
+    return readings().get(key, compute)
 
 
 def style(read_as: Reading, view: View, name: str | None = None) -> Style:
@@ -125,9 +102,7 @@ def style(read_as: Reading, view: View, name: str | None = None) -> Style:
 def metric(trace: AttentionTrace, level: str, name: str) -> Metric:
     """One number for every head, as the overview takes it."""
     of = units(trace, level)
-    values = kept().get(
-        ("metric", name_of(trace), level, name), lambda: head_metrics(of, [name])[name], lambda a: a.nbytes
-    )
+    values = readings().get(("metric", name_of(trace), level, name), lambda: head_metrics(of, [name])[name])
     low, high = metric_range(name, len(of.units))
     return Metric(_(METRICS[name].title), values, low, high)
 
@@ -147,18 +122,12 @@ def one_head(of: UnitTrace, view: View) -> UnitTrace:
 def similarity(trace: AttentionTrace, level: str) -> Similarity:
     """How alike all pairs of heads are in this sentence."""
     of = units(trace, level)
-    return kept().get(
-        ("similarity", name_of(trace), level), lambda: head_similarity(of), lambda found: found.bits.nbytes
-    )
+    return readings().get(("similarity", name_of(trace), level), lambda: head_similarity(of))
 
 
 def flow(trace: AttentionTrace, layers: int) -> npt.NDArray[np.float64]:
     """(N, N), attention rollout through the first `layers` layers, between pieces."""
-    return kept().get(
-        ("rollout", name_of(trace), layers),
-        lambda: rollout(trace.attention, layers=layers)[-1],
-        lambda a: a.nbytes,
-    )
+    return readings().get(("rollout", name_of(trace), layers), lambda: rollout(trace.attention, layers=layers)[-1])
 
 
 def _whose_words(trace: AttentionTrace, level: str) -> By:
@@ -168,5 +137,9 @@ def _whose_words(trace: AttentionTrace, level: str) -> By:
     return "spaces" if level == "spaces" else "segmenter"
 
 
-def _size_of_units(of: UnitTrace) -> int:
-    return int(of.attention.nbytes)
+def _n_bytes(result: Reading | UnitTrace | Similarity | npt.NDArray[Any]) -> int:
+    """Of the result's large array, and a little for the rest."""
+    if isinstance(result, Reading):
+        result = result.trace
+    large = {UnitTrace: "attention", Similarity: "bits"}.get(type(result))
+    return (getattr(result, large) if large else result).nbytes + 1000

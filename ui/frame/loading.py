@@ -4,71 +4,20 @@ import gc
 import hashlib
 import os
 import stat
-import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from collections.abc import Iterator
 from contextlib import contextmanager
 from weakref import WeakKeyDictionary, ref
 
 import streamlit as st
 import torch
-from cachetools import LRUCache
 
 import model
 from model import AttentionModel, AttentionTrace, Mask, settings
 from model.catalogue import resolve
 from model.tracing import Check
 from model.weights.trained import PREFIX
+from ui.frame.cache import ByteCache
 from ui.frame.languages import _
-
-Key = tuple[str, str, str]
-
-
-class TraceCache:
-    """Traces up to a number of bytes, least recently used out first. Who asks for the same trace waits for one forward.
-
-    Of traces that are larger than the whole cache the last one is kept beside it: every rerun of the page that shows it
-    asks for it again. A cache of 0 bytes keeps nothing.
-
-    Few forwards run at a time: each takes up to 190 MB beside its result.
-    """
-
-    def __init__(self, max_bytes: int, max_forwards: int) -> None:
-        self._traces: LRUCache[Key, AttentionTrace] = LRUCache(max_bytes, getsizeof=lambda trace: trace.nbytes)
-        self._large: tuple[Key, AttentionTrace] | None = None
-        self._running: dict[Key, Future[AttentionTrace]] = {}
-        self._lock = threading.Lock()
-        self._forwards = threading.BoundedSemaphore(max_forwards)
-
-    def get(self, key: Key, compute: Callable[[], AttentionTrace]) -> AttentionTrace:
-        """The trace of `key`, computed at most once at a time. Errors go to everyone who waits, and are not kept."""
-        with self._lock:
-            if (trace := self._traces.get(key)) is not None:
-                return trace
-            if self._large is not None and self._large[0] == key:
-                return self._large[1]
-            if running := self._running.get(key):
-                mine = None
-            else:
-                mine = running = self._running[key] = Future()
-        if mine is None:
-            return running.result()
-        try:
-            with self._forwards:
-                trace = compute()
-        except BaseException as error:
-            with self._lock:
-                del self._running[key]
-            mine.set_exception(error)
-            raise
-        with self._lock:
-            if trace.nbytes <= self._traces.maxsize:
-                self._traces[key] = trace
-            elif self._traces.maxsize:
-                self._large = (key, trace)
-            del self._running[key]
-        mine.set_result(trace)
-        return trace
 
 
 def load_model(model_id: str) -> AttentionModel:
@@ -135,9 +84,9 @@ def version(model_id: str) -> str:
 
 
 @st.cache_resource(show_spinner=False)
-def trace_cache() -> TraceCache:
-    """The one cache of traces of this server."""
-    return TraceCache(settings.cache_bytes(), max_forwards=os.cpu_count() or 1)
+def trace_cache() -> ByteCache:
+    """The one cache of traces of this server. A forward takes up to 190 MB beside its result."""
+    return ByteCache(settings.cache_bytes(), at_once=os.cpu_count())
 
 
 def trace(text: str, model_id: str, mask: Mask) -> AttentionTrace:

@@ -27,6 +27,7 @@ from analysis.evidence.records import (
 from analysis.sentences.gender import LANGUAGES
 from model import Mask
 from ui.frame import loading
+from ui.frame.cache import ByteCache
 from ui.frame.languages import _
 
 SHIPPED = (*ENGLISH_CORPORA, *CHINESE_CORPORA)
@@ -177,8 +178,8 @@ def maps_of(
 
 
 @st.cache_resource(show_spinner=False)
-def _ablations() -> Any:
-    return loading.TraceCache(int(CACHE_MB * 1e6), max_forwards=2)
+def _ablations() -> ByteCache:
+    return ByteCache(int(CACHE_MB * 1e6), at_once=2)
 
 
 def ablation(text: str, model_id: str, mask: Mask) -> Ablation:

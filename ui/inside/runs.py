@@ -1,27 +1,23 @@
 """The forwards behind "Inside a block": one record a view, kept up to a number of bytes for everybody."""
 
 import os
-from threading import BoundedSemaphore, Condition
 
 import torch
-from cachetools import LRUCache, cached
 
 from analysis.blocks.steps import Record, record_forward
 from analysis.blocks.worked_examples import BOUNDS, LABELS, Sizes, check_sizes, sentence_example, worked_example
 from model import Mask
 from model.tokenizers.toy import ToyTokenizer
+from ui.frame.cache import ByteCache
 from ui.frame.loading import load_model, named
 
-KEPT_BYTES = 192_000_000  # one layer at 512 tokens: 90 MB of the built-in model, 150 MB of BERT-base; 8 MB at 16
-
-_kept: LRUCache[object, Record] = LRUCache(KEPT_BYTES, getsizeof=lambda record: record.nbytes)
-_waiting = Condition()  # who asks for the same record waits for one forward
-_forwards = BoundedSemaphore(os.cpu_count() or 1)  # each takes up to 100 MB beside what is kept
+MOST_BYTES = 192_000_000  # one layer at 512 tokens: 90 MB of the built-in model, 150 MB of BERT-base; 8 MB at 16
+records = ByteCache(MOST_BYTES, at_once=os.cpu_count())  # each run takes up to 100 MB beside what is kept
 
 
 def example(sizes: Sizes, mask: Mask, layer: int, head: int) -> Record:
     """A worked example: three tokens with random x, as `analysis.blocks.worked_examples.example_code` makes them."""
-    return _example(sizes, mask, layer, head)
+    return records.get(("example", sizes, mask, layer, head), lambda: _example(sizes, mask, layer, head))
 
 
 def sentence(text: str, n_tokens: int, sizes: Sizes, mask: Mask, layer: int, head: int) -> Record:
@@ -31,7 +27,8 @@ def sentence(text: str, n_tokens: int, sizes: Sizes, mask: Mask, layer: int, hea
         HeadworkError: impossible sizes, no text, or a mask that doesn't fit.
     """
     check_sizes(sizes, n_tokens)
-    return _sentence(text, n_tokens, sizes, mask, layer, head)
+    question = (text, n_tokens, sizes, mask, layer, head)
+    return records.get(("sentence", *question), lambda: _sentence(*question))
 
 
 def trained(text: str, model_id: str, mask: Mask, layer: int, head: int) -> Record:
@@ -40,34 +37,29 @@ def trained(text: str, model_id: str, mask: Mask, layer: int, head: int) -> Reco
     Raises:
         HeadworkError: no text, a model that isn't here, or a mask that doesn't fit.
     """
-    return _trained(text, model_id, mask, layer, head)
+    key = ("trained", text, named(model_id), mask, layer, head)
+    return records.get(key, lambda: _trained(text, model_id, mask, layer, head))
 
 
-@cached(_kept, key=lambda *arguments: ("example", *arguments), condition=_waiting)
 @torch.inference_mode()
 def _example(sizes: Sizes, mask: Mask, layer: int, head: int) -> Record:
     x, blocks = worked_example(sizes)
     allowed = mask.allowed(len(LABELS), torch.zeros(len(LABELS), dtype=torch.bool))
-    with _forwards:
-        return record_forward(blocks, x, allowed, LABELS, layer=layer, head=head)
+    return record_forward(blocks, x, allowed, LABELS, layer=layer, head=head)
 
 
-@cached(_kept, key=lambda *arguments: ("sentence", *arguments), condition=_waiting)
 @torch.inference_mode()
 def _sentence(text: str, n_tokens: int, sizes: Sizes, mask: Mask, layer: int, head: int) -> Record:
     tokens = ToyTokenizer().encode(text, limit=min(n_tokens, BOUNDS["N"][1]), pad_to=mask.padded_length)
     x, blocks = sentence_example(torch.tensor([tokens.ids]), sizes)
     allowed = mask.allowed(len(tokens.ids), torch.tensor(tokens.is_padding))
-    with _forwards:
-        return record_forward(blocks, x, allowed, tokens.labels, layer=layer, head=head)
+    return record_forward(blocks, x, allowed, tokens.labels, layer=layer, head=head)
 
 
-@cached(_kept, key=lambda text, model_id, *rest: ("trained", text, named(model_id), *rest), condition=_waiting)
 @torch.inference_mode()
 def _trained(text: str, model_id: str, mask: Mask, layer: int, head: int) -> Record:
     loaded = load_model(model_id)
     tokens = loaded.tokenizer.encode(text, limit=loaded.token_limit, pad_to=mask.padded_length)
     x = loaded.transformer.embeddings(torch.tensor([tokens.ids]), loaded.token_types(tokens))
     allowed = mask.allowed(len(tokens.ids), torch.tensor(tokens.is_padding))
-    with _forwards:
-        return record_forward(loaded.transformer.blocks, x, allowed, tokens.labels, layer=layer, head=head)
+    return record_forward(loaded.transformer.blocks, x, allowed, tokens.labels, layer=layer, head=head)

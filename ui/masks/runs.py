@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import TypeVar
 
 import streamlit as st
 
@@ -17,19 +17,21 @@ from analysis.maps.mask_runs import (
 )
 from analysis.maps.padded_batch import PaddedBatch, Side, padded_batch
 from model import AttentionModel, AttentionTrace, Mask
+from ui.frame.cache import ByteCache
 from ui.frame.languages import _
-from ui.frame.loading import TraceCache, load_model, named
+from ui.frame.loading import load_model, named
 
-CACHE_MB = 96  # one layer of BERT-base at 512 tokens takes 13 MB, its padded batch 51 MB; an example sentence 0.01 MB
+# One layer of BERT-base at 512 tokens takes 13 MB, its padded batch 51 MB; an example sentence 0.01 MB.
+MOST_BYTES = 96_000_000
 
 
 T = TypeVar("T")
 
 
 @st.cache_resource(show_spinner=False)
-def _results() -> Any:
-    """One cache for all sessions. It takes anything that knows its bytes, not only traces."""
-    return TraceCache(int(CACHE_MB * 1e6), max_forwards=os.cpu_count() or 1)
+def _results() -> ByteCache:
+    """One cache for all sessions."""
+    return ByteCache(MOST_BYTES, at_once=os.cpu_count())
 
 
 def _once(trace: AttentionTrace, details: tuple[object, ...], compute: Callable[[AttentionModel], T]) -> T:
@@ -37,7 +39,7 @@ def _once(trace: AttentionTrace, details: tuple[object, ...], compute: Callable[
     kind, *others = details
     key = (f"{kind} {named(trace.model_id)}", trace.text, repr(others))
     with st.spinner(_("Running the model…")):
-        return cast(T, _results().get(key, lambda: compute(load_model(trace.model_id))))
+        return _results().get(key, lambda: compute(load_model(trace.model_id)))
 
 
 def words_it_knows(trace: AttentionTrace) -> tuple[str, ...]:

@@ -16,7 +16,8 @@ from model.training import Settings, Training, saved
 from model.weights import trained
 from tests.model.random_checkpoints import save_random
 from ui.frame import loading
-from ui.frame.loading import TraceCache, check
+from ui.frame.cache import ByteCache
+from ui.frame.loading import check
 
 TOY = load("toy")
 
@@ -26,14 +27,14 @@ def trace(text="one two three"):
 
 
 def test_a_trace_is_computed_once_and_is_the_same_object_afterwards():
-    cache, ran = TraceCache(10**6, 1), []
+    cache, ran = ByteCache(10**6, 1), []
     first = cache.get(("toy", "a", ""), lambda: ran.append(1) or trace())
     assert cache.get(("toy", "a", ""), lambda: ran.append(1) or trace()) is first
     assert len(ran) == 1
 
 
 def test_many_at_once_wait_for_one_forward():
-    cache, ran, got = TraceCache(10**6, 4), [], []
+    cache, ran, got = ByteCache(10**6, 4), [], []
     started, go_on = threading.Event(), threading.Event()
 
     def compute() -> AttentionTrace:
@@ -53,7 +54,7 @@ def test_many_at_once_wait_for_one_forward():
 
 
 def test_no_more_forwards_at_a_time_than_allowed():
-    cache, running, most = TraceCache(10**6, 2), [], []
+    cache, running, most = ByteCache(10**6, 2), [], []
     lock = threading.Lock()
 
     def compute() -> AttentionTrace:
@@ -74,7 +75,7 @@ def test_no_more_forwards_at_a_time_than_allowed():
 
 
 def test_an_error_reaches_everyone_who_asked_and_the_next_one_tries_again():
-    cache = TraceCache(10**6, 1)
+    cache = ByteCache(10**6, 1)
 
     def fail() -> AttentionTrace:
         raise HeadworkError("no")
@@ -86,7 +87,7 @@ def test_an_error_reaches_everyone_who_asked_and_the_next_one_tries_again():
 
 
 def test_an_error_reaches_those_who_wait_for_it_too():
-    cache, told = TraceCache(10**6, 4), []
+    cache, told = ByteCache(10**6, 4), []
     started, go_on = threading.Event(), threading.Event()
 
     def fail() -> AttentionTrace:
@@ -116,14 +117,14 @@ def test_an_error_reaches_those_who_wait_for_it_too():
 
 def test_bytes_are_bounded_and_the_oldest_goes_first():
     one = trace().nbytes
-    cache, ran = TraceCache(2 * one, 1), []
+    cache, ran = ByteCache(2 * one, 1), []
     for text in ("a", "b", "a", "c", "a", "b"):  # b goes when c comes, since a was used after it
         cache.get(("m", text, ""), lambda text=text: ran.append(text) or trace())
     assert ran == ["a", "b", "c", "b"]
 
 
 def test_a_cache_of_no_bytes_gives_out_and_keeps_nothing():
-    cache, ran = TraceCache(0, 1), []
+    cache, ran = ByteCache(0, 1), []
     for _ in range(2):
         assert cache.get(("m", "t", ""), lambda: ran.append(1) or trace()).n_tokens == 3
     assert len(ran) == 2
@@ -131,7 +132,7 @@ def test_a_cache_of_no_bytes_gives_out_and_keeps_nothing():
 
 def test_of_traces_larger_than_the_cache_the_last_is_kept_beside_it_and_no_other():
     small, large, larger = "a", "one two three four", "one two three four five"
-    cache, ran = TraceCache(trace(small).nbytes, 1), []
+    cache, ran = ByteCache(trace(small).nbytes, 1), []
 
     def get(text):
         return cache.get(("m", text, ""), lambda: ran.append(text) or trace(text))
