@@ -13,7 +13,8 @@ from model import AttentionTrace, HeadworkError, Mask, parse_mask
 from model.catalogue import entries, resolve
 from ui.attention import maps
 from ui.attention.view import View, menu
-from ui.frame import controls, links, loading, remarks
+from ui.frame import controls, links, loading, mask_choice, remarks
+from ui.frame.captions import CHART
 from ui.frame.languages import _, plain, spoken_names
 from viz.comparison import difference_heatmap
 from viz.heatmaps import head_heatmap
@@ -30,10 +31,10 @@ KINDS = {
     "model": "another model",
 }
 MASKS = {
-    "bidirectional": controls.BASES["bidirectional"],
-    "causal": controls.BASES["causal"],
-    "window:2": controls.BASES["window"],
-    "prefix:4": controls.BASES["prefix"],
+    "bidirectional": mask_choice.BASES["bidirectional"],
+    "causal": mask_choice.BASES["causal"],
+    "window:2": mask_choice.BASES["window"],
+    "prefix:4": mask_choice.BASES["prefix"],
 }
 FAR_ROWS = 3
 
@@ -65,10 +66,10 @@ def compare_tab(trace: AttentionTrace, reading: Reading, view: View, style: Styl
     ):
         place.markdown(f"**{letter}** · {plain(name)}")  # in the figure it would run into the colour bar
         figure = head_heatmap(Maps(weights, allowed, labels), shared, height=HEIGHT, narrow=True, t=_)
-        place.plotly_chart(figure, key=f"compare_{letter}", config=remarks.CHART)
+        place.plotly_chart(figure, key=f"compare_{letter}", config=CHART)
     difference.markdown(f"**{_('B − A')}** · {_('purple: B looks less, orange: B looks more')}")
     figure = difference_heatmap(found, height=HEIGHT, text_scale=view.text_scale, t=_)
-    difference.plotly_chart(figure, key="compare_difference", config=remarks.CHART)
+    difference.plotly_chart(figure, key="compare_difference", config=CHART)
     st.markdown(_summary(found))
     remarks.cautions(other, offers=False)
 
@@ -122,7 +123,7 @@ def _mask(mine: Mask) -> Mask:
         spelled = st.selectbox(
             _("Mask of B"),
             names,
-            format_func=lambda name: options.get(name, controls.short(name)),
+            format_func=lambda name: options.get(name, mask_choice.short(name)),
             key="b_mask",
             accept_new_options=True,
             help=_("Or type a mask as links spell it: window:3, causal+window:2, prefix:5, padding:16."),

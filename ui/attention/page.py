@@ -17,6 +17,7 @@ from ui.attention.strip import strip
 from ui.attention.two_nouns import lesson
 from ui.attention.view import BY_MAP, BY_PAIR, View
 from ui.frame import chinese_words, components, examples, remarks
+from ui.frame.captions import CHART, small
 from ui.frame.faults import fragment
 from ui.frame.languages import _, explain, plain
 from ui.frame.loading import Again
@@ -131,7 +132,7 @@ def _map(reading: Reading, view: View, style: Style, *, height: int) -> None:
     of = reading.trace
     shown = Maps(of.attention[view.layer, view.head], of.allowed, of.labels)
     figure = head_heatmap(shown, style, title=_("Head {name}").format(name=view.name), height=height, t=_)
-    st.plotly_chart(figure, key="head_map", config=remarks.CHART, alt=_alt(view), height="stretch")
+    st.plotly_chart(figure, key="head_map", config=CHART, alt=_alt(view), height="stretch")
 
 
 def _colour(place: DeltaGenerator) -> str:
@@ -159,7 +160,7 @@ def _overview(trace: AttentionTrace, reading: Reading, view: View, style: Style,
         on_pick=explorer_view.go_to,
     )
     if colour == BY_PAIR:
-        st.markdown(f":small[{plain(find.ranking(of, pair))}]")
+        small(find.ranking(of, pair))
 
 
 def map_height(text_scale: float, n_layers: int) -> int:

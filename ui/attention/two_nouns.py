@@ -10,7 +10,8 @@ from model import AttentionTrace, HeadworkError
 from model.head_id import HeadId
 from ui.attention import view as explorer_view
 from ui.attention.view import View
-from ui.frame import examples, loading, remarks
+from ui.frame import examples, loading
+from ui.frame.captions import CHART, small
 from ui.frame.languages import _, explain, plain
 from viz.agreement import agreement_figure
 
@@ -28,7 +29,7 @@ def lesson(trace: AttentionTrace, view: View) -> None:
         swapped = loading.trace(example.agreement.swapped, trace.model_id, trace.mask)
         answers = ask(trace, swapped, example.agreement.questions)
     except HeadworkError as error:  # [UNK], or a mask drawn for another number of tokens
-        st.markdown(f":small[{plain(explain(error))}]")
+        small(explain(error))
         return
     chosen = (view.layer, view.head)
     heads = _heads(example, trace.model_id, chosen)
@@ -38,7 +39,7 @@ def lesson(trace: AttentionTrace, view: View) -> None:
         left.plotly_chart(
             agreement_figure(answers, heads, selected=chosen, text_scale=view.text_scale, t=_),
             key="agreement",
-            config=remarks.CHART,
+            config=CHART,
             alt=" ".join(_answer_sentence(answers, head) for head in heads),
         )
         legend = _("Raw weights between pieces. ●: more for the noun of the pronoun's gender; ✕: more for the other.")

@@ -11,9 +11,8 @@ from analysis.blocks.cost import TABLE_3, Ledger, core_multiplications, counted_
 from analysis.blocks.timing import Timing, time_heads
 from model import HeadworkError, TransformerConfig, settings
 from ui.cost.controls import whole
+from ui.frame.captions import CHART, small, titled
 from ui.frame.languages import _, explain, plain
-from ui.frame.remarks import CHART
-from ui.inside.attention import small, titled
 from viz.cost import growth_figure, ledger_figure, lengths_for, memory_figure, short, table_3_figure, timing_figure
 
 PARTS = {

@@ -16,9 +16,9 @@ from analysis.words.shared_pieces import (
     shared_pronouns,
 )
 from model import AttentionTrace, Tokens
+from ui.frame.captions import caution
 from ui.frame.languages import _, _n, explain, plain
 from ui.frame.loading import load_model
-from ui.frame.unread import caution
 
 MOST_NAMED = 3
 PARTERS = {

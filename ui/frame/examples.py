@@ -17,6 +17,7 @@ from analysis.evidence.agreement import Question
 from model import HeadworkError
 from model.catalogue import DEFAULT_MODEL, E5, allowed_ids, default_id, local_folder, resolve
 from model.weights.e5 import E5_HUB, e5_path
+from ui.frame.captions import small
 from ui.frame.languages import _, plain
 
 FILE = Path(__file__).parents[2] / "data" / "examples.json"
@@ -210,7 +211,7 @@ def told(names: Mapping[str, str]) -> None:
         way = _("Open it in {model}").format(model=names.get(home, home))
         sign, target = "→", (home, said["head"])
     with st.container(gap=None, key="example-told"):
-        st.markdown(f":small[{plain(text)}]")
+        small(text)
         st.button(plain(f"{sign} {way}"), key="example_way", type="tertiary", on_click=_go_back, args=target)
 
 

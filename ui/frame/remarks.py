@@ -1,7 +1,6 @@
 """What a page says about a trace: what was cut, what to beware of, and the measured check under the picture."""
 
 import math
-from typing import Any
 
 import streamlit as st
 
@@ -9,13 +8,12 @@ from model import AttentionTrace
 from model.entry import Entry
 from model.tokenizers.tokens import MAX_CHARACTERS
 from model.tracing import LARGEST_ROW_ERROR
+from ui.frame.captions import caution, small
 from ui.frame.chinese_words import pronouns_without_token
 from ui.frame.controls import MOST_CHARACTERS
-from ui.frame.languages import _, _n, plain
+from ui.frame.languages import _, _n
 from ui.frame.loading import check, load_model
-from ui.frame.unread import caution, unread
-
-CHART: dict[str, Any] = {"displayModeBar": False, "scrollZoom": False}
+from ui.frame.unread import unread
 
 
 def cut(trace: AttentionTrace) -> None:
@@ -52,7 +50,7 @@ def status(trace: AttentionTrace, name: str) -> None:
     if n_empty:
         said = _n("{n} row may look at nothing and is 0", "{n} rows may look at nothing and are 0", n_empty)
         parts.append(said.format(n=n_empty))
-    st.markdown(f":small[{plain(' · '.join(parts))}]")
+    small(" · ".join(parts))
 
 
 def row_sums(error: float) -> str:

@@ -6,6 +6,7 @@ from model import AttentionTrace
 from model.catalogue import local_folder, reader_of_chinese
 from model.entry import Entry
 from model.tokenizers.tokenizer_json import is_han
+from ui.frame.captions import caution
 from ui.frame.downloads import megabytes
 from ui.frame.languages import _, _n, plain
 
@@ -39,11 +40,6 @@ def unread(trace: AttentionTrace, *, offers: bool = True) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="unread"):
         caution(said)
         st.button(plain(_offer(entry)), key="read_with", type="primary", on_click=_read_with, args=(entry.id,))
-
-
-def caution(sentence: str) -> None:
-    """A line about what to beware of."""
-    st.markdown(f":primary[**▲**] {plain(sentence)}", width="content")
 
 
 def _reader(trace: AttentionTrace) -> Entry | None:

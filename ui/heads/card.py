@@ -8,7 +8,7 @@ import streamlit as st
 from analysis.evidence.dependencies import OFFSETS
 from analysis.evidence.intervals import FEWEST_ARCS
 from analysis.evidence.records import GENDER, Record, Table, patterns
-from ui.frame import remarks
+from ui.frame.captions import CHART, small
 from ui.frame.languages import _, plain
 from ui.heads import data, gender
 from ui.heads.choices import View
@@ -40,7 +40,7 @@ def card_tab(view: View) -> None:
         st.plotly_chart(
             head_bars(bars, t=_),
             key="heads_bars",
-            config=remarks.CHART,
+            config=CHART,
             alt=_("Accuracy of head {name} for each task, with intervals and the best baseline.").format(
                 name=view.name
             ),
@@ -53,7 +53,7 @@ def card_tab(view: View) -> None:
         worse = [table for table in tables if not table.beats[view.head] and not table.is_thin]
         if worse:
             listed = ", ".join(_short(table) for table in worse[:12])
-            st.markdown(f":small[{plain(_('No better than the baseline: {list}.').format(list=listed))}]")
+            small(_("No better than the baseline: {list}.").format(list=listed))
     with right:
         st.markdown(f"**{plain(_('What else it does'))}**")
         for line in _else(view, tables):

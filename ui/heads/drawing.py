@@ -7,7 +7,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from analysis.evidence.one_sentence import Link, WordMaps
-from ui.frame import remarks
+from ui.frame.captions import CHART
 from ui.frame.languages import _
 from ui.heads.choices import View
 from ui.heads.words import COREFERENCE_NAMES, RELATIONS, clause
@@ -47,7 +47,7 @@ def draw(view: View, shown: Shown, marked: Sequence[int] = ()) -> DeltaGenerator
         st.plotly_chart(
             figure,
             key="heads_arcs",
-            config=remarks.CHART,
+            config=CHART,
             alt=_sentence_alt(view, shown),
         )
     left, right = st.columns([5, 6], gap="medium")
@@ -58,7 +58,7 @@ def draw(view: View, shown: Shown, marked: Sequence[int] = ()) -> DeltaGenerator
         st.plotly_chart(
             map_,
             key="heads_map",
-            config=remarks.CHART,
+            config=CHART,
             alt=_("Attention map of head {name}: each row is a query, each column a key.").format(name=view.name),
         )
         st.caption(

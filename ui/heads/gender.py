@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import streamlit as st
-
 from analysis.evidence.records import Record, Table
 from model.head_id import HeadId
-from ui.frame.languages import _, _n, plain
+from ui.frame.captions import small
+from ui.frame.languages import _, _n
 from ui.heads import data
 from ui.heads.choices import View
 from ui.heads.words import MOST_HEADS, bounds
@@ -53,7 +52,7 @@ def about(view: View) -> None:
     (each, *_others) = view.record.raw["gender"]
     for said in (_held_out(each), _swapped(view, each), _fails(view, each), _opposite(view.table)):
         if said:
-            st.markdown(f":small[{plain(said)}]")
+            small(said)
 
 
 def _held_out(each: dict[str, Any]) -> str:

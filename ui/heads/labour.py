@@ -9,7 +9,7 @@ import streamlit as st
 from analysis.evidence.intervals import FEWEST_ARCS
 from analysis.evidence.records import CONTROLS, GENDER, Record, Table, best_heads
 from model.head_id import HeadId
-from ui.frame import remarks
+from ui.frame.captions import CHART
 from ui.frame.choose import translated
 from ui.frame.languages import _, plain
 from ui.heads import data, gender
@@ -127,7 +127,7 @@ def _draw(figure: go.Figure, heads: list[tuple[int, int]], alt: str) -> None:
     st.plotly_chart(
         figure,
         key="heads_labour_grid",
-        config=remarks.CHART,
+        config=CHART,
         on_select=lambda: _clicked(heads),
         selection_mode="points",
         alt=alt,

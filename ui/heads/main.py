@@ -8,7 +8,7 @@ import streamlit as st
 from analysis.evidence.coreference import BASELINES
 from analysis.evidence.records import CONTROLS, GENDER, Record, Table, shipped
 from model.head_id import HeadId
-from ui.frame import remarks
+from ui.frame.captions import CHART, small
 from ui.frame.languages import _, plain
 from ui.heads import data, gender
 from ui.heads.choices import View, choose_head
@@ -112,7 +112,7 @@ def picture(view: View) -> None:
         st.plotly_chart(
             figure,
             key="heads_grid",
-            config=remarks.CHART,
+            config=CHART,
             on_select=_clicked,
             selection_mode="points",
             alt=_("Scores of all heads: layers are rows, heads are columns. Grey cells don't beat the baseline."),
@@ -147,7 +147,7 @@ def _claims(view: View) -> None:
         _about_coreference(view)
     for said in (_where_it_fails(view.record, table), _left_out(view.record) if table.direction else ""):
         if said:
-            st.markdown(f":small[{plain(said)}]")
+            small(said)
 
 
 def _ranking(view: View) -> None:
@@ -203,10 +203,10 @@ def _about_coreference(view: View) -> None:
         said += " " + _("{head} asked from other words of the passage finds {share}.").format(
             head=view.name, share=percent(float(table.query_control[view.head]))
         )
-    st.markdown(f":small[{plain(said)}]")
+    small(said)
     if cues := view.record.raw.get("cues"):
-        st.markdown(f":small[{plain(_by_cue(view, cues))}]")
-    st.markdown(f":small[{plain(_other_corpora(view))}]")
+        small(_by_cue(view, cues))
+    small(_other_corpora(view))
 
 
 def _by_cue(view: View, cues: list[dict[str, Any]]) -> str:

@@ -10,6 +10,7 @@ from analysis.words.chinese import is_chinese, is_pronoun
 from analysis.words.spans import Span
 from model import Mask
 from ui.frame import chinese_words, examples, loading
+from ui.frame.captions import small
 from ui.frame.choose import translated
 from ui.frame.languages import _, explain, plain
 from ui.frame.unread import unread
@@ -41,7 +42,7 @@ def own_sentence(view: View, model_id: str, text: str, mask: Mask) -> None:
     st.markdown(plain(_one_link(view, maps, link)))
     st.markdown(plain(_its_record(view, link)))
     for said in (chinese_words.who_parted(maps.segmenter), chinese_words.shares_piece(maps, link)):
-        st.markdown(f":small[{plain(said)}]")
+        small(said)
 
     arrows = hits_and_misses(maps.target[:, view.head[0], view.head[1]], [link])
     drawn = Shown(trace.text, maps, tuple(links), tuple(arrows), ARCS[way])

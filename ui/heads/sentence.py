@@ -7,13 +7,13 @@ from analysis.evidence.corpora.annotated import Passage, Sentence
 from analysis.evidence.one_sentence import Link, WordMaps, hits_and_misses, links_of
 from analysis.evidence.records import GENDER
 from model import Mask
-from ui.frame import chinese_words, loading
+from ui.frame import chinese_words, loading, mask_choice
+from ui.frame.captions import small
 from ui.frame.choose import translated
 from ui.frame.languages import _, _n, plain
 from ui.heads import data, own, used
 from ui.heads.choices import View, choose
 from ui.heads.drawing import Shown, draw
-from ui.masks import choice
 
 SOURCES = {"corpus": "From Headwork's corpus", "own": "Your sentence"}
 MOST_LISTED = 64  # of the balanced set: one sentence for each of 16 pairs of nouns, four ways
@@ -55,9 +55,9 @@ def _from_corpus(view: View, model_id: str) -> None:
     shown = _passage(view, example, maps) if isinstance(example, Passage) else _arcs(view, example, maps, everything)
     st.markdown(plain(_result(view, shown, maps)))
     said = _("Arcs by hand or by construction, Headwork's own sentences. Trained weights, mask {mask}.")
-    st.caption(plain(said.format(mask=choice.name(mask))))
+    st.caption(plain(said.format(mask=mask_choice.name(mask))))
     if task == GENDER:
-        st.markdown(f":small[{plain(_('The four sentences of each pair stand after each other in the list.'))}]")
+        small(_("The four sentences of each pair stand after each other in the list."))
     with draw(view, shown):
         used.used(view, example.text, model_id, mask, maps, shown.links)
 
@@ -76,7 +76,7 @@ def _arcs(view: View, sentence: Sentence, maps: WordMaps, everything: bool) -> S
             "{n} arcs are not asked: one of their words shares a piece with another.",
             len(links) - len(clear),
         )
-        st.markdown(f":small[{plain(said.format(n=len(links) - len(clear)))}]")
+        small(said.format(n=len(links) - len(clear)))
     links = clear
     arrows = hits_and_misses(maps.target[:, view.head[0], view.head[1]], links)
     return Shown(sentence.text, maps, tuple(links), tuple(arrows))

@@ -8,7 +8,7 @@ import streamlit as st
 from analysis.evidence.one_sentence import Link, WordMaps
 from model import Mask
 from model.head_id import HeadId
-from ui.frame import remarks
+from ui.frame.captions import CHART
 from ui.frame.choose import translated
 from ui.frame.languages import _, plain
 from ui.heads import data
@@ -61,7 +61,7 @@ def used(view: View, text: str, model_id: str, mask: Mask, maps: WordMaps, links
     st.plotly_chart(
         figure,
         key="heads_used_figure",
-        config=remarks.CHART,
+        config=CHART,
         alt=_("Every head as a point: its weight to the right, its change upwards."),
     )
     st.caption(

@@ -3,16 +3,15 @@
 import math
 
 import numpy as np
-import plotly.graph_objects as go
 import streamlit as st
 
 from analysis.blocks import reshape
 from analysis.blocks.source import excerpt
 from analysis.blocks.steps import Matrix, Record, Stage, attention_stages, cell_path
 from analysis.blocks.worked_examples import example_code
+from ui.frame.captions import CHART, small
 from ui.frame.choose import translated
 from ui.frame.languages import _, plain
-from ui.frame.remarks import CHART
 from ui.inside import controls, words
 from ui.inside.controls import choose, token
 from viz.block import bars
@@ -163,17 +162,6 @@ def code(text: str, place: str) -> None:
     """Lines that ran, and where they stand."""
     st.code(text, language="python", wrap_lines=True)
     small(_("The code that ran: {place}").format(place=place))
-
-
-def titled(title: str, figure: go.Figure, key: str) -> None:
-    """A figure with a legend under its title: inside the figure the two would meet where it is narrow."""
-    st.markdown(f"**{plain(title)}**")
-    st.plotly_chart(figure, key=key, config=CHART)
-
-
-def small(text: str) -> None:
-    """A note in small letters, as dark as all text."""
-    st.markdown(f":small[{plain(text)}]")
 
 
 def cell(record: Record) -> None:

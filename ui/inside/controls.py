@@ -11,6 +11,7 @@ from analysis.blocks.worked_examples import EXAMPLES, Sizes, check_sizes
 from model import HeadworkError, Mask
 from model.blocks import Activation, NormPlace
 from ui.frame import controls, links, loading, remarks
+from ui.frame.captions import small
 from ui.frame.choose import T, translated
 from ui.frame.choose import choose as frame_choose
 from ui.frame.languages import _, explain, plain
@@ -70,7 +71,7 @@ def _example() -> Record:
     try:
         return runs.example(sizes, controls.mask(), layer, head)
     except HeadworkError:  # a mask drawn for another number of tokens
-        st.markdown(f":small[{plain(_('Runs without the mask in the sidebar: it was drawn for another sentence.'))}]")
+        small(_("Runs without the mask in the sidebar: it was drawn for another sentence."))
         return runs.example(sizes, Mask.bidirectional(), layer, head)
 
 
@@ -119,7 +120,7 @@ def _sentence(row: DeltaGenerator) -> Record:
         st.error(f"{explain(error)} {plain(kept)}", icon="✋")
     found = runs.sentence(controls.sentence(), n_tokens, sizes, controls.mask(), layer, head)
     said = _("Untrained: random weights from the seed. Read: {n} tokens, a word, mark or Chinese character each.")
-    st.markdown(f":small[{plain(said.format(n=found.n_tokens))}]")
+    small(said.format(n=found.n_tokens))
     return found
 
 

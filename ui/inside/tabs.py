@@ -16,10 +16,10 @@ from analysis.blocks.block_steps import (
 )
 from analysis.blocks.source import excerpt
 from analysis.blocks.steps import Record
+from ui.frame.captions import CHART, small, titled
 from ui.frame.languages import _, plain
-from ui.frame.remarks import CHART
 from ui.inside import words
-from ui.inside.attention import code, small, titled
+from ui.inside.attention import code
 from ui.inside.controls import token
 from ui.inside.diagram import NAMES, block_diagram
 from viz.block import bars, curve_figure, drift_figure, entropies_figure, lines

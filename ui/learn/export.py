@@ -11,6 +11,7 @@ from model.training import Training, saved
 from model.version import app_version
 from model.weights import trained
 from ui.frame import controls
+from ui.frame.captions import small
 from ui.frame.languages import _, explain, plain
 from ui.learn.runs import Shown
 from ui.learn.words import network_names
@@ -53,7 +54,7 @@ def _files(shown: Shown) -> None:
             _download(label, _weights(shown, number), file_name, "application/octet-stream")
     st.caption(_("Every file says task, settings and seed. Saved weights open here again, in any Headwork."))
     if shown.record is not None:
-        st.markdown(f":small[{plain(_('The same training from a terminal:'))}]")
+        small(_("The same training from a terminal:"))
         st.code(shown.record.command, language=None, wrap_lines=True)
 
 

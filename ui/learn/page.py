@@ -3,6 +3,7 @@
 import streamlit as st
 
 from model.training import Settings
+from ui.frame.captions import small
 from ui.frame.faults import fragment
 from ui.frame.languages import _, plain
 from ui.frame.tabs import open_tab
@@ -135,7 +136,7 @@ def _button(label: str, name: str, *, main: bool = False, off: str | None = None
 
 def _status(settings: Settings, race: Race | None) -> None:
     """What the network must answer, how far the training is, and what the run shown differs in from the controls."""
-    st.markdown(f":small[{plain(_(settings.rule.about))}]")
+    small(_(settings.rule.about))
     if race is not None:
         _progress(race)
     shown = runs.shown(settings)
@@ -161,7 +162,7 @@ def _progress(race: Race) -> None:
         said = _("Paused at step {step} of {steps}.").format(step=race.main.step_number, steps=race.settings.steps)
         if job.left_alone:
             said += " " + _("You were away.")
-        st.markdown(f":small[{plain(said)}]")
+        small(said)
 
 
 def _tab(opened: str, settings: Settings) -> None:

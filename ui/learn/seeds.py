@@ -4,9 +4,9 @@ import numpy as np
 import streamlit as st
 
 from model.training import Settings
+from ui.frame.captions import CHART, small
 from ui.frame.faults import fragment
 from ui.frame.languages import _, plain
-from ui.frame.remarks import CHART
 from ui.learn import runs, words
 from ui.learn.runs import Trial
 from ui.learn.words import network_names
@@ -62,10 +62,10 @@ def _tab(settings: Settings, was_busy: bool) -> None:
         done = _("{done} of {all} networks trained").format(done=len(trial.runs), all=trial.n_runs)
         if trial.job.left_alone:
             done += " · " + _("You were away: the rest waits for “Go on”.")
-        st.markdown(f":small[{plain(done)}]")
+        small(done)
     elif trial.job.state == "failed":
         runs.tell_fault(trial.job)
-    st.markdown(f":small[{plain(words.about_seeds(trial.settings))}]")
+    small(words.about_seeds(trial.settings))
     st.markdown("  \n".join(plain(line) for line in _table(trial)))
     if was_busy and not is_busy:
         st.rerun()

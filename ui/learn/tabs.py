@@ -7,8 +7,8 @@ import streamlit as st
 
 from model.head_id import HeadId
 from model.training import SwitchedOff, Training
+from ui.frame.captions import CHART
 from ui.frame.languages import _, plain
-from ui.frame.remarks import CHART
 from ui.learn.runs import Shown
 from ui.learn.words import network_names, relation_names
 from viz.learning import owners

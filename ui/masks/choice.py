@@ -1,4 +1,4 @@
-"""Which mask the sidebar's mask is compared with, and how masks are called on screen. The link keeps it as `with=`."""
+"""Which mask the sidebar's mask is compared with. The link keeps it as `with=`."""
 
 from dataclasses import replace
 
@@ -7,8 +7,8 @@ import streamlit as st
 from model import AttentionTrace, HeadworkError, Mask, parse_mask
 from ui.frame import links
 from ui.frame.choose import translated
-from ui.frame.controls import NUMBER_BOUNDS, fits
 from ui.frame.languages import _
+from ui.frame.mask_choice import NUMBER_BOUNDS, fits, name
 from ui.masks import grid
 
 KINDS = {
@@ -21,20 +21,6 @@ KINDS = {
 SIZED = ("window", "prefix")  # with a number, in the bounds that the sidebar has
 FROM_LINK = "link"  # a mask of a link that these choices can't express; session state "with_link" spells it
 DEFAULT = Mask.causal()
-
-
-def name(mask: Mask) -> str:
-    """A mask in a word or two: "causal", "window 2"."""
-    parts = [_("causal")] if mask.is_causal else []
-    if mask.window_size is not None:
-        parts.append(_("window {n}").format(n=mask.window_size))
-    if mask.prefix_length is not None:
-        parts.append(_("prefix {n}").format(n=mask.prefix_length))
-    if mask.custom is not None:
-        parts.append(_("drawn"))
-    if mask.padded_length is not None:
-        parts.append(_("padding"))
-    return " + ".join(parts) or _("bidirectional")
 
 
 def make(kind: str, size: int, n_tokens: int) -> Mask:
@@ -82,7 +68,7 @@ def query_row(trace: AttentionTrace, key: str) -> int:
 def second_mask(first: AttentionTrace) -> Mask:
     """Draws the choice of the mask to compare with. A sentence padded by the first mask is padded by the second too."""
     if "with_kind" not in st.session_state:
-        _unfold(links.read("with", parse_mask, DEFAULT))
+        _unfold(links.read("with", parse_mask, DEFAULT, key="with_kind"))
     st.markdown(_("Compare **{mask}** with").format(mask=name(first.mask)), width="content")
     names = translated(KINDS)
     if "with_link" in st.session_state:

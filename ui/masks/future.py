@@ -6,10 +6,10 @@ import streamlit as st
 from analysis.maps.mask_runs import Leak, largest_move, without_padding
 from analysis.maps.masking import largest
 from model import AttentionTrace, HeadworkError, Mask
+from ui.frame.captions import CHART
 from ui.frame.languages import _, explain, plain
-from ui.frame.remarks import CHART
+from ui.frame.mask_choice import name
 from ui.masks.beside import beside
-from ui.masks.choice import name
 from ui.masks.picture import amount
 from ui.masks.runs import leak_of, revealed_of, words_it_knows
 from viz.maps import Maps

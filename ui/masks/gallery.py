@@ -8,9 +8,9 @@ import streamlit as st
 from analysis.maps.mask_conventions import CONVENTIONS
 from analysis.maps.masking import empty_rows, layers_needed, reach
 from model import AttentionTrace, HeadworkError
-from ui.frame.controls import NUMBER_BOUNDS
+from ui.frame.captions import CHART
 from ui.frame.languages import _, explain, plain
-from ui.frame.remarks import CHART
+from ui.frame.mask_choice import NUMBER_BOUNDS
 from ui.masks import choice, grid
 from ui.masks.beside import beside
 from ui.masks.choice import KINDS, SIZED, query_row

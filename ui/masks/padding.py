@@ -6,8 +6,8 @@ import streamlit as st
 from analysis.maps.padded_batch import CASES, PaddedBatch
 from model import AttentionTrace, HeadworkError
 from model.head_id import HeadId
+from ui.frame.captions import CHART
 from ui.frame.languages import _, explain
-from ui.frame.remarks import CHART
 from ui.masks.beside import beside
 from ui.masks.picture import amount
 from ui.masks.runs import padded_of, words_it_knows

@@ -8,14 +8,15 @@ from analysis.maps.mask_runs import without_padding
 from analysis.maps.masking import cut_and_rescale, hides_only, largest, split_difference, weight_hidden, weight_moved
 from model import AttentionTrace, Mask, parse_mask
 from model.head_id import HeadId
+from ui.frame.captions import CHART, caution
 from ui.frame.chinese_words import pronouns_without_token
 from ui.frame.choose import choose, translated
 from ui.frame.languages import _, plain
 from ui.frame.loading import load_model
-from ui.frame.remarks import CHART, scientific
-from ui.frame.unread import caution, unread
+from ui.frame.mask_choice import name
+from ui.frame.remarks import scientific
+from ui.frame.unread import unread
 from ui.masks.beside import beside
-from ui.masks.choice import name
 from ui.masks.runs import scores_of
 from viz.layer_grid import difference_grid, layer_grid
 from viz.maps import Maps, block_step

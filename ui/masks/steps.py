@@ -10,10 +10,11 @@ import streamlit as st
 from analysis.maps.masking import additive, masked_softmax, zero_after_softmax
 from model import AttentionTrace
 from model.head_id import HeadId
+from ui.frame.captions import CHART
 from ui.frame.languages import _, plain
-from ui.frame.remarks import CHART
+from ui.frame.mask_choice import name
 from ui.masks.beside import beside
-from ui.masks.choice import name, query_row
+from ui.masks.choice import query_row
 from ui.masks.runs import scores_of
 from viz.maps import Maps
 from viz.mask_effects import row_sums

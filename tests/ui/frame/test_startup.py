@@ -5,7 +5,8 @@ import sys
 
 CODE = """
 import sys
-from ui import shell, controls, explorer, loading, remarks  # what app.py and pages/attention.py import
+from ui.attention import page  # what pages/attention.py imports, and app.py
+from ui.frame import shell, controls, loading, remarks
 loading.models.__wrapped__("minilm", "").trace("The cat sat.")
 print([name for name in ("transformers", "huggingface_hub", "sentence_transformers") if name in sys.modules])
 """
