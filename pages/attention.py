@@ -7,6 +7,7 @@ from ui.frame.shell import require_router
 require_router()
 
 page.title()
+controls.show("sentence", "model", "mask")
 trace = loading.trace(controls.sentence(), controls.model(), controls.mask())
 remarks.cut(trace)
 remarks.cautions(trace)

@@ -1,15 +1,14 @@
 """What does a Transformer weigh, and what does it cost? Every parameter and every FLOP, by formula and by count."""
 
-import streamlit as st
-
 from ui.cost import controls, tabs
+from ui.frame.captions import page_title
 from ui.frame.languages import _
 from ui.frame.shell import require_router
 from ui.frame.tabs import open_tab
 
 require_router()
 
-st.title(_("What does it weigh, and what does it cost?"))
+page_title(_("What does it weigh, and what does it cost?"))
 config, pooler = controls.config()
 ledger = tabs.headline(config, pooler)
 opened, place = open_tab(

@@ -6,4 +6,5 @@ from ui.heads import page
 
 require_router()
 
+controls.show("model")
 page.show(controls.model(), controls.sentence(), controls.mask())

@@ -1,7 +1,6 @@
 """Where does the map come from? Every step of multi-head attention and of the block, with shapes, numbers and code."""
 
-import streamlit as st
-
+from ui.frame.captions import page_title
 from ui.frame.languages import _
 from ui.frame.shell import require_router
 from ui.frame.tabs import open_tab
@@ -9,7 +8,7 @@ from ui.inside import attention, controls, tabs
 
 require_router()
 
-st.title(_("Where does the map come from?"))
+page_title(_("Where does the map come from?"))
 record = controls.record()
 opened, place = open_tab(
     {

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from ui.frame import controls, loading, remarks
+from ui.frame.captions import page_title
 from ui.frame.languages import _
 from ui.frame.shell import require_router
 from ui.frame.tabs import open_tab
@@ -10,18 +11,17 @@ from ui.masks import choice, future, gallery, padding, picture, steps
 
 require_router()
 
-with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="mask-title"):
-    st.title(_("What does a mask change?"), width="content")
-    with st.container(horizontal=True, width="content", vertical_alignment="center"):
-        shown = picture.view()
-        with st.popover(_("How to read this")):
-            picture.how_to_read()
+with page_title(_("What does a mask change?")):
+    shown = picture.view()
+    with st.popover(_("How to read this"), icon=":material/help:"):
+        picture.how_to_read()
+controls.show("sentence", "model", "mask")
 first = loading.trace(controls.sentence(), controls.model(), controls.mask())
 with st.container(horizontal=True, vertical_alignment="center", key="mask-choice"):
     second = loading.trace(controls.sentence(), first.model_id, choice.second_mask(first))
     st.markdown(_("on the same sentence and weights"), width="content")
 with st.container(horizontal=True, vertical_alignment="bottom", key="mask-head"):
-    layer, head = controls.layer_head(first)
+    layer, head = controls.layer_head(first.n_layers, first.n_heads)
 remarks.cut(first)
 {"one": picture.one_head, "all": picture.all_heads, "split": picture.split}[shown](first, second, layer, head)
 picture.honest(first, second)

@@ -93,11 +93,15 @@ def test_a_link_opened_first_on_a_fresh_server_keeps_the_frame_and_the_settings(
 ):
     page.goto(f"{fresh_server}/{path}?text=Two+cats+slept.&mask=causal%2Bpadding:8&lang=zh")
     sidebar = page.get_by_test_id("stSidebar")
-    expect(sidebar.get_by_role("textbox", name="句子")).to_have_value("Two cats slept.", timeout=60_000)
+    expect(sidebar.get_by_text("简体中文")).to_be_visible(timeout=60_000)
     settled(page)
-    expect(sidebar.get_by_role("spinbutton", name="填充后的长度")).to_have_value("8")
     expect(page.get_by_role("dialog")).to_have_count(0)
     expect(page.get_by_role("alert")).to_have_count(0)
+    assert link(page) == {"text": "Two cats slept.", "mask": "causal+padding:8", "lang": "zh"}
+    sidebar.get_by_role("link", name="注意力").click()  # not every page shows the sentence, but each keeps it
+    expect(sidebar.get_by_role("textbox", name="句子")).to_have_value("Two cats slept.")
+    settled(page)
+    expect(sidebar.get_by_role("spinbutton", name="填充后的长度")).to_have_value("8")
     assert link(page) == {"text": "Two cats slept.", "mask": "causal+padding:8", "lang": "zh"}
 
 

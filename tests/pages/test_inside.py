@@ -25,7 +25,7 @@ STAGES = StageKey.__args__
 @pytest.fixture
 def inside(app):
     """The page, opened; `open` with a link's values as for App."""
-    runs._kept.clear()
+    runs.records.clear()
 
     class Inside:
         def __init__(self):
@@ -153,7 +153,7 @@ def test_the_wide_example_has_eight_heads_of_64(inside):
 
 
 def test_a_cell_of_the_trained_model_ends_in_the_weight_of_its_map(inside):
-    inside.open("cell", source="model", block_layer="4", block_head="2", query="8", key="6")
+    inside.open("cell", source="model", layer="4", head="2", query="8", key="6")
     weight = load("minilm").trace(inside.app.value("text")).attention[3, 1, 7, 5]
     assert any(rf"\mathbf{{{weight:.2f}}}" in latex.value for latex in inside.app.test.get("latex"))
     assert f"{weight:.2f}" == "0.92"
@@ -220,10 +220,10 @@ def test_sizes_change_what_runs(inside):
 
 
 def test_a_smaller_model_keeps_layer_and_head_in_range(inside):
-    inside.open(source="model", block_layer="6", block_head="12")
-    assert (inside.app.value("inside_block_layer"), inside.app.value("inside_block_head")) == (6, 12)
-    inside.app.pick("inside_source", "example")
-    assert (inside.app.value("inside_block_layer"), inside.app.value("inside_block_head")) == (2, 2)
+    inside.open(source="model", layer="6", head="12")
+    assert (inside.app.value("layer_menu"), inside.app.value("head_menu")) == (6, 12)
+    inside.app.pick("model", "toy")
+    assert (inside.app.value("layer_menu"), inside.app.value("head_menu")) == (2, 4)
 
 
 @pytest.mark.parametrize(
@@ -264,7 +264,7 @@ def test_the_same_view_runs_nothing_again(inside, monkeypatch):
 
 
 def test_records_are_kept_up_to_a_number_of_bytes():
-    assert runs._kept.maxsize == runs.KEPT_BYTES == 192_000_000
+    assert runs.records.max_bytes == runs.MOST_BYTES == 192_000_000
 
 
 def test_the_worked_example_is_named_by_its_tokens():

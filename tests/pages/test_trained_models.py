@@ -32,7 +32,7 @@ def file(kind):
 @pytest.fixture
 def opened(app):
     """Opens a page with a model that this session trained, and a sentence of its task under its mask."""
-    runs._kept.clear()
+    runs.records.clear()
 
     def open_page(page, kind, **more):
         about = saved.about(file(kind))

@@ -17,7 +17,7 @@ from ui.attention.strip import strip
 from ui.attention.two_nouns import lesson
 from ui.attention.view import BY_MAP, BY_PAIR, View
 from ui.frame import chinese_words, components, examples, remarks
-from ui.frame.captions import CHART, small
+from ui.frame.captions import CHART, page_title, small
 from ui.frame.faults import fragment
 from ui.frame.languages import _, explain, plain
 from ui.frame.loading import Again
@@ -30,24 +30,13 @@ MAP_HEIGHT = 380  # pixels: sentence, maps and controls stand on a laptop's scre
 HIGH_MAP_HEIGHT = 420  # beside the small maps of many layers, which are higher
 LARGE_MAP_HEIGHT = 500
 LOW_GRID = 8  # layers whose small maps are no higher than the large map
-# What Streamlit has no setting for: a lower bar above the page, and labels of layer and head beside their buttons, or
-# above them where these stand in a column beside the map.
+# What Streamlit has no setting for: labels of layer and head beside their buttons, or above them where these stand in
+# a column beside the map.
 STYLE = """<style>
-@media (min-width: 800px) {
-  .stAppHeader { height: 2.25rem; min-height: 2.25rem; }
-  .stMainBlockContainer:has(.st-key-attention-title) { padding-top: 2.25rem; }
-}
-.st-key-attention-title { margin-bottom: -0.5rem; }
-.st-key-attention-title .stHeading h1 { padding: 0; }
 .st-key-layer-head .stButtonGroup { display: flex; flex-flow: row wrap; align-items: center; gap: 0 0.6rem; }
 .st-key-layer-head .stButtonGroup label { margin: 0; min-height: 0; }
 .st-key-layer-head .stButtonGroup button { min-width: 34px; padding-inline: 0.4rem; }
 @media (max-width: 640px) {
-  .st-key-attention-title { flex-wrap: nowrap; gap: 0.4rem; }
-  .st-key-attention-title .stHeading h1 { font-size: 1.1rem; }
-  .st-key-attention-title .stPopover button > :last-child:not(:only-child) { display: none; }
-  .st-key-attention-title .stPopover button { min-height: 34px; padding: 0 0.4rem; }
-  .st-key-attention-title .stPopover button p { position: absolute; clip-path: inset(50%); }
   .st-key-explore > :has(.st-key-strip-strip) { order: -2; }
   .st-key-explore > :has(.st-key-layer-head) { order: -1; }
   .st-key-explore .stColumn:has(> * > .st-key-beside-map) { order: -1; }
@@ -66,7 +55,6 @@ HEIGHTS = "".join(
     f".st-key-large-map-{height} .stPlotlyChart {{ height: max({height}px, {height - 720}px + 100vh) !important; }}\n"
     for height in (MAP_HEIGHT, HIGH_MAP_HEIGHT, LARGE_MAP_HEIGHT)
 )
-LARGE_STYLE = "<style>.stMain p, .stMain li, .stMain label, .stMain button { font-size: 1.2rem; }</style>"
 TABS = {
     "heads": "More maps",
     "numbers": "Numbers",
@@ -77,9 +65,8 @@ TABS = {
 
 def title() -> None:
     """The page's question, and behind two buttons how its pictures look and are read."""
-    st.html(f"<style>{HEIGHTS}</style>" + STYLE + (LARGE_STYLE if st.session_state.get("large") else ""))
-    with st.container(horizontal=True, vertical_alignment="center", key="attention-title"):
-        st.title(_("What does each head look at?"))
+    st.html(f"<style>{HEIGHTS}</style>" + STYLE)
+    with page_title(_("What does each head look at?")):
         explorer_view.look()
         with st.popover(_("How to read this"), icon=":material/help:"):
             remarks.how_to_read()

@@ -92,26 +92,17 @@ def menu(
     return str(chosen)
 
 
-def switch(label: str, name: str, *, help: str | None = None) -> bool:
-    """A switch that is off at first, kept in the link as name=on."""
-    if name not in st.session_state:
-        st.session_state[name] = links.read(name, links.one_of(("on",)), "") == "on"
-    is_on = st.toggle(label, key=name, help=help, persist_state="session")
-    links.write(name, "on" if is_on else "", "")
-    return bool(is_on)
-
-
 def read_controls(trace: AttentionTrace, head_place: DeltaGenerator, reading_place: DeltaGenerator) -> View:
     """Draws layer and head in one place, the reading in the other, and says what all controls of the page say."""
     with head_place, st.container(horizontal=True, vertical_alignment="center", key="layer-head"):
-        layer, head = controls.layer_head(trace)
+        layer, head = controls.layer_head(trace.n_layers, trace.n_heads)
     with reading_place:
         left, right = st.columns(2, gap="small")
         with left:
             reading = menu(_("Reading"), "reading", {name: kind.title for name, kind in READINGS.items()}, "raw")
         with right:
             level = menu(_("Rows and columns"), "level", LEVELS, "pieces", help=_(WHAT_WORDS_ARE))
-        rescale = reading in SHARES_READINGS and switch(
+        rescale = reading in SHARES_READINGS and links.switch(
             _("Rescale rows to 1"),
             "rescale",
             help=_("Divides each row by its sum, so that what is left can be compared from row to row."),
@@ -137,10 +128,9 @@ def text_scale() -> float:
 
 
 def look() -> None:
-    """How pictures look: colours and the size of text, behind one button."""
+    """The colours of pictures, behind a button."""
     with st.popover(_("Display"), icon=":material/palette:"):
         menu(_("Colours"), "scale", {name: name for name in COLORSCALES}, COLORSCALES[0])
-        switch(_("Large text"), "large", help=_("For the back row of a lecture room."))
 
 
 def colour_by() -> str:

@@ -192,7 +192,7 @@ def _now() -> Fields:
 def _first_value(name: str, first: Any) -> None:
     key = f"cost_{name}"
     if key not in st.session_state:
-        st.session_state[key] = links.read(name, lambda text: _parsed(text, first), first)
+        st.session_state[key] = links.read(name, lambda text: _parsed(text, first), first, key=key)
 
 
 def _parsed(text: str, first: Any) -> Any:

@@ -38,7 +38,7 @@ def choose(
     if now not in options:
         nearest = min(max(now, min(options)), max(options)) if isinstance(now, int) else default
         by_name = {str(option): option for option in options}
-        st.session_state[key] = by_name.get(st.query_params.get(name, ""), nearest)
+        st.session_state[key] = links.read(name, lambda text: by_name.get(text, nearest), nearest, key=key)
     widget |= {
         "format_func": lambda option: options.get(option, str(option)),
         "key": key,

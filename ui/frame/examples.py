@@ -176,13 +176,22 @@ def opening() -> None:
     language opens like this. Any other link means what it says, and by what it leaves out the same in every language:
     the English sentence and the built-in model.
     """
-    first, usual = next((example for example in _ordered() if _home(example)), None), examples()[0]
-    home = _home(first) if first is not None else None
-    if first is None or home is None or set(st.query_params) - {"lang"} or (first, home) == (usual, DEFAULT_MODEL):
+    found = None if set(st.query_params) - {"lang"} else opens_on()
+    if found is None:
         return
+    first, home = found
     layer, head = first.head(home) or (1, 1)
     st.query_params.update({"text": first.text, "model": home, "layer": str(layer), "head": str(head)})
     st.rerun()
+
+
+def opens_on() -> tuple[Example, str] | None:
+    """The example and model on which an address with nothing but the language opens, where they aren't the usual."""
+    first = next((example for example in _ordered() if _home(example)), None)
+    home = _home(first) if first is not None else None
+    if first is None or home is None or (first, home) == (examples()[0], DEFAULT_MODEL):
+        return None
+    return first, home
 
 
 def _ordered() -> list[Example]:

@@ -94,20 +94,30 @@ def plain(text: str) -> str:
     return _LIST.sub(r"\1\\\2", _MARKDOWN.sub(r"\\\1", _ADDRESS.sub(NO_WIDTH, " ".join(text.split()))))
 
 
+def begin() -> None:
+    """At a session's first run: the language of the link, else the browser's. Before anything that speaks."""
+    if "lang" not in st.session_state:
+        st.session_state["lang"] = links.read("lang", links.one_of(list(LANGUAGES)), of_browser())
+
+
 def switch() -> None:
-    """The language switch. Draw it before anything that speaks, the names of the pages too."""
-    if "first_language" not in st.session_state:
-        asked = st.query_params.get("lang", "")
-        st.session_state["first_language"] = asked if asked in LANGUAGES else of_browser()
+    """The language switch."""
     st.segmented_control(
         "Language · 语言",
         list(LANGUAGES),
-        default=st.session_state["first_language"],
         required=True,
         format_func=LANGUAGES.__getitem__,
         key="lang",
+        on_change=_say_again,
         label_visibility="collapsed",
     )
+
+
+def _say_again() -> None:
+    """Sets every choice once more to what it is: the browser shows a menu's choice in the old words until then."""
+    for key, value in st.session_state.items():
+        if isinstance(value, str | int) and not isinstance(value, bool):
+            st.session_state[key] = value
 
 
 def of_browser() -> str:

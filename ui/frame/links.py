@@ -1,23 +1,41 @@
-"""What the address bar keeps for settings that take more than one widget: the sentence, the model and the mask.
+"""What the address bar keeps: every choice, under a name and in words that are the same in every language.
 
-Settings of one widget bind themselves (`bind="query-params"`); here are those that are spelled in one word but set by
-several widgets, and the sentence, which must not make a link longer than servers take.
+What the session says wins over the address, save after Back and Forward: then the address says what was chosen.
+(Streamlit's own `bind="query-params"` writes labels, and adds no step to the browser's history.)
 """
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar, cast
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from model import HeadworkError
 
 LONGEST_TEXT = 1500  # characters; behind nginx a request line ends at 8 KB, and a Chinese character takes 9 bytes in it
+READ = "read_from_links"  # session state: keys
 
 T = TypeVar("T")
 
 
-def read(name: str, parse: Callable[[str], T], default: T) -> T:
-    """What the link says about `name`; the default, quietly, when it says nothing or something impossible."""
+def went_back() -> bool:
+    """Whether this run answers the browser's Back or Forward."""
+    context = get_script_run_ctx()
+    return context is not None and context.is_history_navigation
+
+
+def follow_history() -> None:
+    """After Back or Forward: what is read from links is forgotten, so that it is read again."""
+    for key in st.session_state.get(READ, set()) if went_back() else ():
+        st.session_state.pop(key, None)
+
+
+def read(name: str, parse: Callable[[str], T], default: T, *, key: str | None = None) -> T:
+    """What the link says about `name`; the default, quietly, when it says nothing or something impossible.
+
+    The session keeps it under `key`; under the name itself when there is none.
+    """
+    st.session_state.setdefault(READ, set()).add(key or name)
     if name not in st.query_params:
         return default
     try:
@@ -44,7 +62,7 @@ def choice(name: str, options: Sequence[str], default: str, key: str | None = No
     """
     key = key or name
     if st.session_state.get(key) not in options:
-        st.session_state[key] = read(name, one_of(options), default)
+        st.session_state[key] = read(name, one_of(options), default, key=key)
     return cast(str, st.session_state[key])
 
 
@@ -54,3 +72,12 @@ def write(name: str, value: str, default: str) -> None:
         st.query_params.pop(name, None)
     elif st.query_params.get(name) != value:
         st.query_params[name] = value
+
+
+def switch(label: str, name: str, *, help: str | None = None) -> bool:
+    """A switch that is off at first, kept in the link as name=on."""
+    if name not in st.session_state:
+        st.session_state[name] = read(name, one_of(("on",)), "") == "on"
+    is_on = st.toggle(label, key=name, help=help, persist_state="session")
+    write(name, "on" if is_on else "", "")
+    return bool(is_on)

@@ -1,63 +1,88 @@
-"""The frame around every page: the list of pages, the shared sidebar, and what happens when something goes wrong."""
+"""The frame around every page: the menu, the shared sidebar, and what happens when something goes wrong."""
 
+from collections.abc import Callable
 from contextvars import ContextVar
 from pathlib import Path
 
 import pandas  # noqa: F401  # before any page: plotly stumbles over one that another visitor is still importing
 import streamlit as st
+from streamlit import net_util
 
-from ui.frame import components, controls, faults, languages
+from ui.frame import components, controls, faults, languages, links
 from ui.frame.languages import _
-from ui.learn import runs
 
 ROOT = Path(__file__).parents[2]
-SIDEBAR_WIDTH = 280  # pixels: leaves 1000 of 1280 to the picture
+STYLE = f"<style>{Path(__file__).with_name('style.css').read_text(encoding='utf-8')}</style>"
+LARGE = "<style>.stMain p, .stMain li, .stMain label, .stMain button, .stMain td { font-size: 1.2rem; }</style>"
+MENU = {
+    "Look": {"attention": "Attention", "masks": "Masks", "inside": "Inside a block", "cost": "Parameters and cost"},
+    "Evidence": {"heads": "Heads at work"},
+    "Learn": {"learn": "Watch heads learn"},
+}
 
-# What Streamlit has no setting for: the side padding of a wide page (5rem a side, a sixth of a laptop's screen) and the
-# padding of a title.
-STYLE = """<style>
-.stHeading h1 { padding: 0 0 0.35rem; }
-.st-key-library { display: none; }
-.stMainBlockContainer { padding-left: clamp(1rem, 2.5vw, 2.5rem); padding-right: clamp(1rem, 2.5vw, 2.5rem); }
-</style>"""
+# Streamlit asks a foreign host for this machine's own address when a page of another site knocks at its websocket.
+net_util.get_external_ip = lambda: None
 
+_history = st.components.v2.component("headwork.history", js=Path(__file__).with_name("history.js").read_text("utf-8"))
 _routed: ContextVar[bool] = ContextVar("routed", default=False)
 
 
-def build_pages() -> list[st.Page]:
-    """All pages, in the order of the menu. Absolute paths, so that the app runs from any folder."""
-    return [
-        st.Page(ROOT / "pages" / "attention.py", title=_("Attention"), default=True),
-        st.Page(ROOT / "pages" / "masks.py", title=_("Masks")),
-        st.Page(ROOT / "pages" / "heads.py", title=_("Heads at work")),
-        st.Page(ROOT / "pages" / "inside.py", title=_("Inside a block")),
-        st.Page(ROOT / "pages" / "cost.py", title=_("Parameters and cost")),
-        st.Page(ROOT / "pages" / "learn.py", title=_("Watch heads learn")),
-    ]
+def build_pages() -> dict[str, list[st.Page]]:
+    """The pages under their sections, in the order of the menu and the words of the language.
+
+    Made once a session: Streamlit looks for each file. Absolute paths, so that the app runs from any folder.
+    """
+    made = st.session_state.setdefault("pages", {})
+    language = st.session_state.get("lang")
+    if language not in made:
+        made[language] = {
+            _(section): [
+                st.Page(ROOT / "pages" / f"{name}.py", title=_(title), default=name == "attention")
+                for name, title in pages.items()
+            ]
+            for section, pages in MENU.items()
+        }
+    found: dict[str, list[st.Page]] = made[language]
+    return found
 
 
 def run_app() -> None:
     """One run of the app: the frame, then the page that the address asks for."""
     _leave_the_pages_folder()
-    st.set_page_config(page_title="Headwork", page_icon="🔎", layout="wide", initial_sidebar_state=SIDEBAR_WIDTH)
-    st.html(STYLE)
-    components.library()
-    with st.sidebar:
-        controls_place, language_place = st.container(), st.container()
-    with language_place:
-        languages.switch()
+    _look()
+    links.follow_history()
+    languages.begin()
+    st.set_option("client.showSidebarNavigation", True)  # off in config.toml: see there
     page = st.navigation(build_pages())
+    st.set_page_config(page_title=f"{page.title} · Headwork")
     languages.keep()
+    with st.sidebar:
+        controls_place, switches_place = st.container(key="shared-controls"), st.container()
+    with switches_place:
+        _history(key="history")
+        languages.switch()
+        links.switch(
+            _("Large text"), "large", help=_("For the back row: words and controls on all pages, figures on Attention.")
+        )
+    components.library()
+    with st.container(key="app-name"):
+        st.markdown(_("**Headwork** · how attention heads split their work"))
     token = _routed.set(True)
     try:
         with faults.told():
             with controls_place:
-                controls.sidebar()
-            if page.url_path != "learn":
-                runs.leave()
+                controls.begin(is_new_page=page.url_path != st.session_state.get("page"))
+            if page.url_path != st.session_state.get("page"):
+                st.session_state.pop("when_left", lambda: None)()
+                st.session_state["page"] = page.url_path
             page.run()
     finally:
         _routed.reset(token)
+
+
+def when_left(do: Callable[[], None]) -> None:
+    """For a page that works in the background: what to do once the person goes to another page."""
+    st.session_state["when_left"] = do
 
 
 def _leave_the_pages_folder() -> None:
@@ -68,8 +93,7 @@ def _leave_the_pages_folder() -> None:
     """
     if "pages_are_named" not in st.session_state:
         st.session_state["pages_are_named"] = True
-        st.navigation(build_pages())
-        st.rerun()
+        _start_over()
 
 
 def require_router() -> None:
@@ -79,5 +103,17 @@ def require_router() -> None:
     sidebar, no settings from the link. Naming the pages and starting over puts that right.
     """
     if not _routed.get():
-        st.navigation(build_pages())
-        st.rerun()
+        _start_over()
+
+
+def _look() -> None:
+    """Before anything is seen: what comes later would move it."""
+    st.set_page_config("Headwork", "🔎", layout="wide", initial_sidebar_state="expanded")
+    is_large = st.session_state.get("large", st.query_params.get("large") == "on")
+    st.html(STYLE + (LARGE if is_large else ""))
+
+
+def _start_over() -> None:
+    _look()
+    st.navigation(build_pages(), position="hidden")  # not shown: the language isn't known yet
+    st.rerun()

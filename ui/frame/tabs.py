@@ -18,15 +18,15 @@ def open_tab(titles: dict[str, str], *, state: str, link: str = "tab") -> tuple[
     Returns:
         The name of the open tab, and where its content goes.
     """
-    names = list(titles)
+    names, key = list(titles), tabs_key(state)
+    labels = {name: _(title) for name, title in titles.items()}
     if st.session_state.get(state) not in names:
-        asked = st.query_params.get(link)
-        st.session_state[state] = asked if asked in names else names[0]
-    labels = [_(title) for title in titles.values()]
-    key = tabs_key(state)
+        st.session_state[state] = links.read(link, links.one_of(names), names[0], key=state)
+        if links.went_back():
+            st.session_state[key] = labels[st.session_state[state]]
     # Another default would make it another widget, which forgets the click: it stays what it was at first.
     first = st.session_state.setdefault(f"first_{key}", st.session_state[state])
-    places = st.tabs(labels, default=labels[names.index(first)], key=key, on_change="rerun")
+    places = st.tabs(list(labels.values()), default=labels[first], key=key, on_change="rerun")
     opened, place = next(
         ((name, place) for name, place in zip(names, places, strict=True) if place.open), (names[0], places[0])
     )

@@ -8,7 +8,7 @@ import streamlit as st
 from analysis.evidence.coreference import BASELINES
 from analysis.evidence.records import CONTROLS, GENDER, Record, Table, shipped
 from model.head_id import HeadId
-from ui.frame.captions import CHART, small
+from ui.frame.captions import CHART, page_title, small
 from ui.frame.languages import _, plain
 from ui.heads import data, gender
 from ui.heads.choices import View, choose_head
@@ -30,11 +30,6 @@ from viz.theme import percent
 LISTED = 5
 WIDTHS = (64, 132, 132)  # pixels of the table's columns: together they fit on a phone
 STYLE = """<style>
-@media (min-width: 800px) {
-  .stAppHeader { height: 2.25rem; min-height: 2.25rem; }
-  .stMainBlockContainer:has(.st-key-heads-title) { padding-top: 2.25rem; }
-}
-.st-key-heads-title .stHeading h1 { padding: 0; }
 .st-key-heads-direction .stSelectbox { max-width: 7rem; }
 .st-key-heads-list .stButton button { min-height: 2rem; }
 .st-key-heads-list .stButton button, .st-key-heads-list .stButton button * { justify-content: flex-start; }
@@ -58,23 +53,24 @@ def title(n_heads: int) -> None:
         n_heads: of the model, in all layers.
     """
     st.html(STYLE)
-    with st.container(horizontal=True, vertical_alignment="center", key="heads-title"):
-        st.title(_("Which head does what, and how sure are we?"))
-        with st.popover(_("How to read this")):
-            st.markdown(
-                _(
-                    "- A head's **arrow** goes from each word to the other word with the largest weight. The "
-                    "**accuracy** is how often it goes to the right one.\n"
-                    "- The **baseline** needs no attention: always look the same number of words ahead or back, or "
-                    "take the nearest, the first, … mention.\n"
-                    "- **Grey** cells are no better than the baseline: their gain's 95 % interval reaches 0. "
-                    "**Hollow** cells have fewer than 30 arcs.\n"
-                    "- Square brackets hold 95 % intervals (bootstrap over sentences or documents).\n"
-                    "- The best of {n} heads is partly luck. So the best is chosen on one half of the sentences and "
-                    "scored on the other, both ways; two names mean that the halves chose two heads.\n"
-                    "- Heads are named layer-head, counted from 1. A name of a relation is Universal Dependencies'."
-                ).format(n=n_heads)
-            )
+    with (
+        page_title(_("Which head does what, and how sure are we?")),
+        st.popover(_("How to read this"), icon=":material/help:"),
+    ):
+        st.markdown(
+            _(
+                "- A head's **arrow** goes from each word to the other word with the largest weight. The "
+                "**accuracy** is how often it goes to the right one.\n"
+                "- The **baseline** needs no attention: always look the same number of words ahead or back, or "
+                "take the nearest, the first, … mention.\n"
+                "- **Grey** cells are no better than the baseline: their gain's 95 % interval reaches 0. "
+                "**Hollow** cells have fewer than 30 arcs.\n"
+                "- Square brackets hold 95 % intervals (bootstrap over sentences or documents).\n"
+                "- The best of {n} heads is partly luck. So the best is chosen on one half of the sentences and "
+                "scored on the other, both ways; two names mean that the halves chose two heads.\n"
+                "- Heads are named layer-head, counted from 1. A name of a relation is Universal Dependencies'."
+            ).format(n=n_heads)
+        )
 
 
 def no_record(label: str) -> None:

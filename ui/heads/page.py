@@ -4,6 +4,7 @@ import streamlit as st
 
 from analysis.words.chinese import is_chinese
 from model import HeadworkError, Mask
+from ui.frame import controls
 from ui.frame.languages import _, explain, plain
 from ui.frame.loading import load_model
 from ui.frame.tabs import open_tab
@@ -58,6 +59,7 @@ def _tabs(view: choices.View, model_id: str, text: str, mask: Mask) -> None:
             if opened == "labour":
                 labour_tab(view)
             elif opened == "sentence":
+                controls.show("sentence", "mask")
                 sentence_tab(view, model_id, text, mask)
             elif opened == "card":
                 card_tab(view)

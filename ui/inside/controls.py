@@ -22,6 +22,11 @@ SOURCES = {
     "sentence": "Your sentence",
     "model": "Model in the sidebar",
 }
+NEEDS = {
+    "example": ["mask"],
+    "sentence": ["sentence", "mask"],
+    "model": ["sentence", "model", "mask"],
+}  # of the sidebar
 EXAMPLE_NAMES = {
     "cat": "猫 吃 鱼: 8 wide, 2 heads, seed 42",
     "numbered": "Numbered reshape: 3 × 8, 2 heads of 4",
@@ -42,6 +47,7 @@ def record() -> Record:
     row = st.container(horizontal=True, vertical_alignment="bottom", key="inside-controls")
     with row:
         source = choose(_("What runs"), "source", translated(SOURCES), "example", wide=True)
+        controls.show(*NEEDS[source])
         if source == "example":
             return _example()
         if source == "model":
@@ -84,7 +90,7 @@ def _open_reshape() -> None:
 
 def _model() -> Record:
     loaded = loading.load_model(controls.model())
-    layer, head = _layer_head(loaded.n_layers, loaded.n_heads)
+    layer, head = controls.layer_head(loaded.n_layers, loaded.n_heads, menus=True)
     with st.spinner(_("Loading the model and reading the sentence…")):
         return runs.trained(controls.sentence(), loaded.id, controls.mask(), layer, head)
 
@@ -100,7 +106,7 @@ def _sentence(row: DeltaGenerator) -> Record:
             seed=_number(_("seed"), "seed", OWN.seed),
             norm=choose(_("LayerNorm"), "norm", NORMS, OWN.norm, width=105),
             activation=choose(_("Activation"), "activation", ACTIVATIONS, OWN.activation, width=110),
-            bias=row.toggle(_("bias"), True, key="inside_bias", bind="query-params", persist_state="session"),
+            bias=_bias(row),
         )
         possible: tuple[int, Sizes] = st.session_state.get(GOOD, (64, OWN))
         error = None
@@ -124,6 +130,15 @@ def _sentence(row: DeltaGenerator) -> Record:
     return found
 
 
+def _bias(place: DeltaGenerator) -> bool:
+    if "inside_bias" not in st.session_state:
+        off = links.read("inside_bias", links.one_of(("false",)), "")
+        st.session_state["inside_bias"] = off != "false"
+    on = place.toggle(_("bias"), key="inside_bias", persist_state="session")
+    links.write("inside_bias", "" if on else "false", "")
+    return bool(on)
+
+
 def _layer_head(n_layers: int, n_heads: int) -> tuple[int, int]:
     layer = choose(_("Layer"), "block_layer", {i: str(i) for i in range(1, n_layers + 1)}, 1, width=80)
     head = choose(_("Head"), "block_head", {i: str(i) for i in range(1, n_heads + 1)}, 1, width=80)
@@ -145,7 +160,7 @@ def _number(label: str, key: str, default: int, help: str | None = None) -> int:
     """Any whole number, impossible ones too: the page then says why."""
     state = f"inside_{key}"
     if state not in st.session_state:
-        st.session_state[state] = links.read(key, lambda text: _whole(text, default), default)
+        st.session_state[state] = links.read(key, lambda text: _whole(text, default), default, key=state)
     number = st.number_input(label, step=1, key=state, help=help, width=95, persist_state="session")
     links.write(key, str(int(number or 0)), str(default))
     return int(number or 0)

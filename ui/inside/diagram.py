@@ -17,7 +17,7 @@ def block_diagram(record: Record, *, key: str) -> Box:
     found = boxes(record)
     keys = [box.key for box in found]
     if OPEN not in st.session_state:
-        st.session_state[OPEN] = links.read("box", str, str(FIRST))
+        st.session_state[OPEN] = links.read("box", str, str(FIRST), key=OPEN)
     if st.session_state[OPEN] not in keys:
         st.session_state[OPEN] = FIRST
     chosen = st.session_state[OPEN]

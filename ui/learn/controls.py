@@ -109,7 +109,7 @@ def _chosen_number(name: str, bounds: tuple[int, int], default: int) -> int:
     """What an earlier run or the link says; the default when that is no whole number within the bounds."""
     key = f"learn_{name}"
     if key not in st.session_state:
-        asked = links.read(name, str, "")
+        asked = links.read(name, str, "", key=key)
         is_good = asked.isascii() and asked.isdigit() and bounds[0] <= int(asked[:9]) <= bounds[1]
         st.session_state[key] = int(asked[:9]) if is_good else default
     return int(st.session_state[key])

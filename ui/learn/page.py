@@ -3,7 +3,7 @@
 import streamlit as st
 
 from model.training import Settings
-from ui.frame.captions import small
+from ui.frame.captions import page_title, small
 from ui.frame.faults import fragment
 from ui.frame.languages import _, plain
 from ui.frame.tabs import open_tab
@@ -22,24 +22,14 @@ TABS = {
     "seeds": "Several seeds",
     "take": "Export",
 }
-# What Streamlit has no setting for: a lower bar above the page, and a title without room around it.
-STYLE = """<style>
-@media (min-width: 800px) {
-  .stAppHeader { height: 2.25rem; min-height: 2.25rem; }
-  .stMainBlockContainer:has(.st-key-learn-title) { padding-top: 2.25rem; }
-}
-.st-key-learn-title .stHeading h1 { padding: 0; }
-</style>"""
 
 
 def title() -> None:
     """The page's question, and behind two buttons how to read it and how far it goes."""
-    st.html(STYLE)
-    with st.container(horizontal=True, vertical_alignment="center", key="learn-title"):
-        st.title(_("Do heads split the work by themselves?"))
-        with st.popover(_("How to read this")):
+    with page_title(_("Do heads split the work by themselves?")):
+        with st.popover(_("How to read this"), icon=":material/help:"):
             st.markdown(_(words.HOW_TO_READ))
-        with st.popover(_("Limits of this result")):
+        with st.popover(_("Limits of this result"), icon=":material/info:"):
             st.markdown(_(words.HOW_FAR))
 
 
@@ -88,7 +78,6 @@ def _below(settings: Settings) -> None:
         shown = runs.shown(settings)
         picture(shown)
         st.markdown("  \n".join(f":small[{plain(line)}]" for line in words.below(shown)))
-        st.caption(_(words.SIDEBAR))
 
 
 _head_live, _below_live = fragment(_head, run_every=EVERY), fragment(_below, run_every=EVERY)

@@ -39,10 +39,6 @@ HOW_FAR = (
     "role. The page Heads at work measures that.\n"
     "- That looking proves use: here the answer can lie nowhere else."
 )
-SIDEBAR = (
-    "Sentence, model and mask in the sidebar are for the other pages: here the sentences come from the task, and the "
-    "model is the one that is trained."
-)
 
 
 def about(settings: Settings) -> str:

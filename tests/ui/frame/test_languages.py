@@ -17,8 +17,9 @@ from ui.attention.layer_heads import SHOWN
 from ui.attention.page import TABS
 from ui.attention.view import COLOUR_TITLES, CURVES, LEVELS, WHAT_WORDS_ARE
 from ui.frame.chinese_words import PARTERS
-from ui.frame.controls import BASES
 from ui.frame.languages import NO_WIDTH, catalogue, explain, plain, spoken_names, translate
+from ui.frame.mask_choice import BASES
+from ui.frame.shell import MENU
 from ui.heads import card, choices, corpus, gender, labour, own, page, used, words
 from ui.heads import sentence as heads_sentence
 from ui.learn import controls, export
@@ -27,7 +28,7 @@ from ui.learn import words as learn_words
 from viz.export.layout import PRINTED
 
 ROOT = Path(__file__).parents[3]
-LEARN = {"HOW_TO_READ", "HOW_FAR", "SIDEBAR", "HEADS_HELP", "FFN_HELP", "MASK_HELP", "RATE_HELP", "SEED_HELP"}
+LEARN = {"HOW_TO_READ", "HOW_FAR", "HEADS_HELP", "FFN_HELP", "MASK_HELP", "RATE_HELP", "SEED_HELP"}
 ROOMS = ("ui", "pages", "viz", "analysis", "model")
 SPEAKERS = {
     "_": 1,
@@ -53,6 +54,8 @@ def sentences():
         yield entry.about, "model/catalogue.py"
     for name in (*BASES.values(), *TOY_DEFAULTS):
         yield name, "ui/frame/controls.py"
+    for section, pages in MENU.items():
+        yield from ((title, "ui/frame/shell.py") for title in (section, *pages.values()))
     for metric in METRICS.values():
         yield from ((sentence, "analysis/maps/metrics.py") for sentence in (metric.title, metric.definition))
     for kind in READINGS.values():
