@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
 import stat
@@ -41,6 +42,12 @@ def read_json(path: Path) -> Any:
             return json.loads(stream.read(size))
     except (OSError, ValueError, RecursionError) as error:  # ValueError: no UTF-8, no JSON, numbers of 5,000 digits
         raise HeadworkError("{file} can't be read: {reason}.", file=path.name, reason=first_line(error)) from error
+
+
+def sha256_of(path: Path) -> str:
+    """The hash of a file, in hexadecimal."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def write_whole(path: Path, content: str | bytes) -> None:

@@ -20,7 +20,7 @@ from torch import Tensor
 from model.blank import blank, fill
 from model.entry import Entry
 from model.errors import HeadworkError, clipped
-from model.files import check_ordinary, read_json
+from model.files import check_ordinary, read_json, sha256_of
 from model.tokenizers.tokenizer_json import load_tokenizer
 from model.tracing import AttentionModel
 from model.transformer import Transformer, TransformerConfig
@@ -78,14 +78,7 @@ def load_folder(folder: Path, *, expected_sha256: str | None = None) -> Checkpoi
     config = config_from(raw)
     places = _places(folder)
     sha256 = _sha256([folder / name for name in places])
-    if expected_sha256 is not None and sha256 != expected_sha256:
-        raise HeadworkError(
-            "The weights in {file} are not the published ones (sha256 {found}, expected {expected}). "
-            "Install the package again.",
-            file=next(iter(places)),
-            found=sha256,
-            expected=expected_sha256,
-        )
+    check_published(next(iter(places)), sha256, expected_sha256)
     family = FAMILIES[raw["model_type"]]
     tensors = _plain_names(_read(folder, places), family)
     transformer = blank(config)
@@ -144,6 +137,18 @@ def config_from(raw: dict[str, Any]) -> TransformerConfig:
         raise HeadworkError("config.json has an entry of the wrong kind: {reason}.", reason=clipped(error)) from error
 
 
+def check_published(file: str, found: str, expected: str | None) -> None:
+    """Raises HeadworkError where the weights of a package have another hash than expected; None expects nothing."""
+    if expected not in (None, found):
+        raise HeadworkError(
+            "The weights in {file} are not the published ones (sha256 {found}, expected {expected}). "
+            "Install the package again.",
+            file=file,
+            found=found,
+            expected=expected,
+        )
+
+
 def adapter(name: str) -> HeadworkError:
     """What to do with a folder, repository or file of LoRA weights."""
     return HeadworkError(
@@ -195,10 +200,7 @@ def _places(folder: Path) -> dict[str, list[str] | None]:
 
 
 def _sha256(files: list[Path]) -> str:
-    hashes = []
-    for path in files:
-        with path.open("rb") as stream:
-            hashes.append(hashlib.file_digest(stream, "sha256").hexdigest())
+    hashes = [sha256_of(path) for path in files]
     if len(files) == 1:
         return hashes[0]
     lines = "".join(f"{digest}  {path.name}\n" for digest, path in zip(hashes, files, strict=True))

@@ -16,7 +16,6 @@ Every count and offset is compared with the length of the file before anything i
 
 from __future__ import annotations
 
-import hashlib
 import mmap
 import struct
 from dataclasses import dataclass
@@ -28,8 +27,10 @@ from numpy.typing import NDArray
 
 from model.blank import blank
 from model.errors import HeadworkError, first_line
+from model.files import sha256_of
 from model.tokenizers.vocabulary import Vocabulary
 from model.transformer import Transformer, TransformerConfig
+from model.weights.checkpoints import check_published
 from model.weights.names import tensor_names
 from model.weights.quantised import BLOCK, BLOCK_SIZE
 
@@ -81,16 +82,9 @@ def read_e5_file(path: Path, *, expected_sha256: str | None = None) -> E5File:
         HeadworkError: it can't be opened, is no E5S1 file, is cut short, or says things that don't fit together.
     """
     try:
+        sha256 = sha256_of(path)
+        check_published(path.name, sha256, expected_sha256)
         with path.open("rb") as stream:
-            sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
-            if expected_sha256 is not None and sha256 != expected_sha256:
-                raise HeadworkError(
-                    "The weights in {file} are not the published ones (sha256 {found}, expected {expected}). "
-                    "Install the package again.",
-                    file=path.name,
-                    found=sha256,
-                    expected=expected_sha256,
-                )
             content = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) if path.stat().st_size else b""
     except OSError as error:
         raise HeadworkError("{file} can't be read: {reason}.", file=path.name, reason=first_line(error)) from error

@@ -6,7 +6,6 @@ round.
 
 from __future__ import annotations
 
-import hashlib
 import re
 import uuid
 from collections.abc import Callable
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from model.errors import HeadworkError
+from model.files import sha256_of
 from model.tokenizers.tokenizer_json import TOKENIZER_FILES
 from model.weights.checkpoints import ADAPTER, CONFIG, INDEX, WEIGHTS, adapter
 from model.weights.hub_cache import Place, is_repo_id, shards
@@ -111,7 +111,7 @@ def fetch(plan: DownloadPlan, progress: Progress | None = None) -> Path:
             _check_shards(plan)
     if progress is not None:
         progress(plan.total_bytes, plan.total_bytes, plan.files[-1].name)
-    _remember(plan)
+    _note_commit(plan)
     return plan.folder
 
 
@@ -263,9 +263,7 @@ def _verify(plan: DownloadPlan, file: RemoteFile) -> None:
     if file.sha256 is None:
         return
     path = plan.folder / file.name
-    with path.open("rb") as stream:
-        found = hashlib.file_digest(stream, "sha256").hexdigest()
-    if found != file.sha256:
+    if sha256_of(path) != file.sha256:
         path.resolve().unlink(missing_ok=True)  # the blob that the link points to
         path.unlink(missing_ok=True)
         raise HeadworkError(
@@ -286,7 +284,7 @@ def _check_shards(plan: DownloadPlan) -> None:
         )
 
 
-def _remember(plan: DownloadPlan) -> None:
+def _note_commit(plan: DownloadPlan) -> None:
     """Note the commit as the current one, where `local` and other tools look; only once everything is here."""
     ref = plan.folder.parent.parent / "refs" / "main"
     temporary = ref.with_name(f"main.{uuid.uuid4().hex}.tmp")  # two visitors can finish the same download at once

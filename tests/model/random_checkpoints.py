@@ -21,14 +21,14 @@ def save_random(config, kind, folder, dtype=None):
     return model
 
 
-def small_bert(folder):
-    """Writes a random BERT of 2 layers and 3 heads, without a tokenizer."""
+def small_bert(folder, num_attention_heads=3):
+    """Writes a random BERT of 2 layers, without a tokenizer."""
     transformers = pytest.importorskip("transformers")
     config = transformers.BertConfig(
         vocab_size=60,
         hidden_size=24,
         num_hidden_layers=2,
-        num_attention_heads=3,
+        num_attention_heads=num_attention_heads,
         intermediate_size=32,
         max_position_embeddings=20,
     )

@@ -1,6 +1,5 @@
 """model.catalogue: what an id names, what a server may limit, and loading each kind of model."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -9,36 +8,17 @@ import numpy as np
 import pytest
 import tokenizers
 import torch
-from safetensors.torch import save_file
 
 from model import catalogue, load, loading
 from model.catalogue import ENTRIES, entries, resolve
 from model.errors import HeadworkError, NotDownloaded
-from model.transformer import Transformer, TransformerConfig
 from model.weights import minilm
 from model.weights.toy import toy_id, toy_sizes
 from tests.hub_stand_in import hub_stand_in
+from tests.model.random_checkpoints import edit_config, small_bert
 
-CONFIG = {
-    "model_type": "bert",
-    "vocab_size": 9,
-    "hidden_size": 8,
-    "num_attention_heads": 2,
-    "num_hidden_layers": 2,
-    "intermediate_size": 16,
-    "max_position_embeddings": 12,
-    "type_vocab_size": 2,
-}
+pytestmark = pytest.mark.usefixtures("no_hub")
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "cat", "sat", "."]
-
-
-@pytest.fixture(autouse=True)
-def environment(monkeypatch, tmp_path):
-    for name in ("HEADWORK_MODELS", "HF_HUB_CACHE", "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_TOKEN"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")  # whoever asks the network unasked fails
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
 
 @pytest.fixture
@@ -48,9 +28,9 @@ def folder(tmp_path):
 
 
 def write_bert(folder, **changes):
-    folder.mkdir(parents=True)
-    config = {**CONFIG, **changes}
-    (folder / "config.json").write_text(json.dumps(config))
+    """As transformers writes it, with a tokenizer for nine words; `changes` go into config.json afterwards."""
+    small_bert(folder, num_attention_heads=2)
+    edit_config(folder, **changes)
     tokenizer = tokenizers.Tokenizer(
         tokenizers.models.WordPiece({word: i for i, word in enumerate(WORDS)}, unk_token="[UNK]")
     )
@@ -59,30 +39,6 @@ def write_bert(folder, **changes):
     tokenizer.add_special_tokens(WORDS[:5])
     tokenizer.post_processor = tokenizers.processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
     tokenizer.save(str(folder / "tokenizer.json"))
-    d, ff = config["hidden_size"], config["intermediate_size"]
-    linears = {
-        "attention.self.query": (d, d),
-        "attention.self.key": (d, d),
-        "attention.self.value": (d, d),
-        "attention.output.dense": (d, d),
-        "intermediate.dense": (ff, d),
-        "output.dense": (d, ff),
-    }
-    shapes = {
-        "embeddings.word_embeddings.weight": (config["vocab_size"], d),
-        "embeddings.position_embeddings.weight": (config["max_position_embeddings"], d),
-        "embeddings.token_type_embeddings.weight": (2, d),
-    }
-    norms = ["embeddings.LayerNorm"]
-    for layer in range(config["num_hidden_layers"]):
-        base = f"encoder.layer.{layer}."
-        norms += [base + "attention.output.LayerNorm", base + "output.LayerNorm"]
-        shapes |= {f"{base}{name}.weight": shape for name, shape in linears.items()}
-        shapes |= {f"{base}{name}.bias": shape[:1] for name, shape in linears.items()}
-    shapes |= {f"{name}.{part}": (d,) for name in norms for part in ("weight", "bias")}
-    generator = torch.Generator().manual_seed(0)
-    tensors = {name: torch.randn(shape, generator=generator) for name, shape in shapes.items()}
-    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
     return folder
 
 
@@ -371,12 +327,3 @@ def test_a_model_too_large_is_refused_before_its_weights_are_fetched(folder, mon
         with pytest.raises(HeadworkError, match="Choose a smaller model"):
             load("someone/large", download=True)
         assert server.bytes_sent_for("model.safetensors") == 0
-
-
-def test_the_tiny_checkpoint_of_these_tests_is_a_whole_model(folder):
-    """What the fixture writes has exactly the tensors of our Transformer, so nothing above passes for lack of some."""
-    sizes = TransformerConfig(9, 8, 2, 2, 16, 12, 2)
-    expected = sum(parameter.numel() for parameter in Transformer(sizes).parameters())
-    from safetensors.torch import load_file
-
-    assert sum(tensor.numel() for tensor in load_file(folder / "model.safetensors").values()) == expected

@@ -28,6 +28,7 @@ from tests.model.random_checkpoints import save_random
 from tests.model.test_parity import largest_difference
 from tests.model.weights.e5_reference import bert_of
 
+pytestmark = pytest.mark.usefixtures("no_hub")
 ROOT = Path(__file__).parents[3]
 COURSE = "小明把苹果递给了小红，因为她帮过他。"
 SWAPPED = "小红把苹果递给了小明，因为她帮过他。"
@@ -46,15 +47,6 @@ TEXTS = (
     *("القطة تجلس على السجادة.", "बिल्ली चटाई पर बैठी है।", "แมวนั่งอยู่บนเสื่อ", "Kedi halının üstünde oturuyor."),
     *("Con mèo ngồi trên tấm thảm.", "Η γάτα κάθεται στο χαλί.", "ﬁne ½ ™ ＡＢＣ", "  two   spaces  inside  "),
 )
-
-
-@pytest.fixture(autouse=True)
-def environment(monkeypatch, tmp_path):
-    for name in ("HEADWORK_MODELS", "HF_HUB_CACHE", "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_TOKEN"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")  # whoever asks the network unasked fails
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
 
 @pytest.fixture(scope="module")

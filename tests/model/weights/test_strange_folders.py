@@ -121,12 +121,12 @@ def adapter_folder(folder):
     return folder
 
 
+@pytest.mark.usefixtures("no_hub")
 def test_an_adapter_says_what_to_do_with_it(tmp_path, folder, monkeypatch):
     with pytest.raises(HeadworkError, match=r"lora is an adapter .*Merge it into its base model first"):
         load(str(adapter_folder(tmp_path / "lora")))
     with hub_stand_in(tmp_path / "lora", "someone/lora") as server:
         monkeypatch.setenv("HF_ENDPOINT", server.endpoint)
-        monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
         with pytest.raises(HeadworkError, match="someone/lora is an adapter"):
             load("someone/lora", download=True)
     (folder / "model.safetensors").unlink()
