@@ -130,7 +130,7 @@ class LargeMap {
     const every = Math.ceil(this.size / this.cell);
     this.pen.textAlign = "right";
     for (let row = 0; row < this.rows; row += every) {
-      this.pen.fillText(labels[row * this.step[0]], this.room - 5, (row + 0.5) * this.cell, this.room - 5);
+      this.pen.fillText(labels[row * this.step[0]], this.room - 5, Math.max(this.size / 2, (row + 0.5) * this.cell), this.room - 5);
     }
     for (let column = 0; column < this.columns; column += every) {
       this.paintBelow(labels[column * this.step[1]], this.room + (column + 0.5) * this.cell);
@@ -140,7 +140,7 @@ class LargeMap {
   // Latin turned, Chinese character under character.
   paintBelow(label, x) {
     const letters = [...label];
-    if (letters.every((letter) => WIDE.test(letter))) {
+    if (letters.some((letter) => WIDE.test(letter)) && label.split(WIDE).every((run) => run.length <= 2)) {
       this.pen.textAlign = "center";
       letters.forEach((letter, i) => this.pen.fillText(letter, x, this.height + 5 + (i + 0.6) * this.size * 1.15));
       return;

@@ -67,3 +67,9 @@ def test_512_tokens_stay_below_ten_megabytes():
     data = block(page, "data")
     assert data["layers"][3]["shape"] == [12, 512, 512]
     assert data["overview"]["step"] == 8
+
+
+def test_the_page_can_say_what_a_cell_of_its_large_map_stands_for():
+    of = by_pieces(load("toy").trace("the cat sat"))
+    said = block(page_html(of, {}, layer=0, head=0), "data")["text"]["blocks"]
+    assert said.format(rows=3, columns=2) == "each cell: the largest of 3 × 2 weights"
