@@ -24,7 +24,12 @@ def padding(trace: AttentionTrace, layer: int, head: int) -> None:
     first, key = (" ".join(known[:3]), f"other {trace.model_id}") if known else (_("The cat sat."), "other")
     other = typed.text_input(_("Second sentence of the batch"), first, key=key, max_chars=1500)
     base = base_place.segmented_control(
-        _("Look"), ["bidirectional", "causal"], default="bidirectional", required=True, key="pad_base", format_func=_
+        _("Direction"),
+        ["bidirectional", "causal"],
+        default="bidirectional",
+        required=True,
+        key="pad_base",
+        format_func=_,
     )
     side = side_place.segmented_control(
         _("Padding stands on the"),

@@ -3,9 +3,11 @@
 import ast
 import re
 import string
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from babel.messages.pofile import read_po
 
 from analysis import METRICS, NO_PATTERN, READINGS, RULES
 from model import HeadworkError
@@ -105,6 +107,17 @@ def test_every_sentence_has_its_chinese():
     chinese = catalogue("zh")
     missing = [f"{place}: {sentence}" for sentence, place in sentences() if sentence not in chinese]
     assert not missing, "\n".join(missing)
+
+
+def test_no_sentence_is_translated_in_two_ways():
+    """The files are read into one table: of two translations, one would be shown in the other's place."""
+    found = defaultdict(set)
+    for file in (ROOT / "ui" / "locales" / "zh_CN").glob("*.po"):
+        with file.open("rb") as stream:
+            for message in read_po(stream):
+                if message.id:
+                    found[message.id].add(message.string)
+    assert not {sentence: ways for sentence, ways in found.items() if len(ways) > 1}
 
 
 def test_translations_take_the_same_values_as_the_sentence():
