@@ -57,13 +57,11 @@ def run_app() -> None:
     st.set_page_config(page_title=f"{page.title} · Headwork")
     languages.keep()
     with st.sidebar:
-        controls_place, switches_place = st.container(key="shared-controls"), st.container()
-    with switches_place:
-        _history(key="history")
         languages.switch()
-        links.switch(
-            _("Large text"), "large", help=_("For the back row: words and controls on all pages, figures on Attention.")
-        )
+        controls_place = st.container()
+        said = _("For the back row: words and controls on all pages, figures on Attention.")
+        links.switch(_("Large text"), "large", help=said)
+        _history(key="history")
     components.library()
     with st.container(key="app-name"):
         st.markdown(_("**Headwork** · how attention heads split their work"))
@@ -108,7 +106,7 @@ def require_router() -> None:
 
 def _look() -> None:
     """Before anything is seen: what comes later would move it."""
-    st.set_page_config("Headwork", "🔎", layout="wide", initial_sidebar_state="expanded")
+    st.set_page_config("Headwork", "🔎", layout="wide", initial_sidebar_state="auto")
     is_large = st.session_state.get("large", st.query_params.get("large") == "on")
     st.html(STYLE + (LARGE if is_large else ""))
 
