@@ -141,5 +141,8 @@ def _n_bytes(result: Reading | UnitTrace | Similarity | npt.NDArray[Any]) -> int
     """Of the result's large array, and a little for the rest."""
     if isinstance(result, Reading):
         result = result.trace
-    large = {UnitTrace: "attention", Similarity: "bits"}.get(type(result))
-    return (getattr(result, large) if large else result).nbytes + 1000
+    if isinstance(result, UnitTrace):
+        result = result.attention
+    elif isinstance(result, Similarity):
+        result = result.bits
+    return result.nbytes + 1000
