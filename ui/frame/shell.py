@@ -61,7 +61,7 @@ def run_app() -> None:
         controls_place = st.container()
         said = _("For the back row: words and controls on all pages, figures on Attention.")
         links.switch(_("Large text"), "large", help=said)
-        _history(key="history")
+        _history(key="history", data={})
     components.library()
     with st.container(key="app-name"):
         st.markdown(_("**Headwork** · how attention heads split their work"))
