@@ -70,7 +70,8 @@ def token_strip(
         on_heads: called with the heads chosen; empty = the layer's mean.
         on_direction: called with the direction chosen.
     """
-    maximum, n_heads = look.style.maximum, len(shown.attention)
+    # The session keeps the functions below: what they hold must not hold the maps.
+    maximum, layer, n_heads, n_tokens = look.style.maximum, shown.layer, len(shown.attention), len(shown.labels)
     maps = _message(
         ("strip", source, shown.layer, maximum, shown.attention.shape), lambda: strip_maps(shown, maximum=maximum)
     )
@@ -78,17 +79,17 @@ def token_strip(
 
     def pin() -> None:
         index = _browser_choice(key, "pinned", of=view["tokens"]["id"])
-        if on_pinned and (index is None or (isinstance(index, int) and 0 <= index < len(shown.labels))):
+        if on_pinned and (index is None or (isinstance(index, int) and 0 <= index < n_tokens)):
             on_pinned(index)
 
     def pair() -> None:
         tokens = _browser_choice(key, "pair", of=view["tokens"]["id"])
-        n = len(shown.labels)
-        if on_pair and isinstance(tokens, list) and len(tokens) == 2 and all(index in range(n) for index in tokens):
+        in_range = isinstance(tokens, list) and all(index in range(n_tokens) for index in tokens)
+        if on_pair and in_range and len(tokens) == 2:
             on_pair(*tokens)
 
     def show() -> None:
-        heads = _browser_choice(key, "heads", of=shown.layer)
+        heads = _browser_choice(key, "heads", of=layer)
         if on_heads and isinstance(heads, list) and all(head in range(n_heads) for head in heads):
             on_heads(tuple(heads))
 
