@@ -21,7 +21,7 @@ def check_ordinary(folder: Path) -> None:
     for path in folder.iterdir():
         if path.exists() and not (path.is_file() or path.is_dir()):
             raise HeadworkError(
-                "{file} in the folder {folder} is no ordinary file. Remove it, or choose another folder.",
+                "{file} in the folder {folder} is not a regular file. Remove it, or choose another folder.",
                 file=path.name,
                 folder=folder.name,
             )
@@ -31,11 +31,11 @@ def read_json(path: Path) -> Any:
     """What a JSON file says.
 
     Raises:
-        HeadworkError: it is no ordinary file, too large, no JSON, or nested too deeply.
+        HeadworkError: it is not a regular file, too large, no JSON, or nested too deeply.
     """
     try:
         if not path.is_file():
-            raise OSError("it is no ordinary file")
+            raise OSError("it is not a regular file")
         if (size := path.stat().st_size) > MOST_JSON_BYTES:
             raise OSError(f"it has {size / 1e6:.0f} MB")
         with path.open("rb") as stream:

@@ -171,7 +171,7 @@ def _words(t: Translate, sentence: bool) -> dict[str, str]:
     """What the strip says. {} are filled in the browser."""
     return {
         "title": t("The sentence: point at a token"),
-        "hint": t("Point at a token to see what it looks at. A click pins it, Escape or a second click frees it.")
+        "hint": t("Point at a token to see what it looks at. A click pins it, Escape or a second click unpins it.")
         if sentence
         else t("Point at a cell, or at a token of the sentence above: every map marks it."),
         "direction": t("Direction"),
@@ -182,7 +182,7 @@ def _words(t: Translate, sentence: bool) -> dict[str, str]:
         "says_beside": t("“{token}” looks at {list}"),
         "says_nothing": t("{heads}: “{token}” (query) may look at nothing"),
         "says_nobody": t("{heads}: nothing may look at “{token}” (key)"),
-        "says_little": t("nothing by 0.01 or more"),
+        "says_little": t("nothing with 0.01 or more"),
         "says_cell": t("{heads}: “{query}” (query) looks at “{key}” (key): {weight}"),
         "says_masked": t("{heads}: “{query}” (query) may not look at “{key}” (key)"),
         "token": t("{token}, {n} of {total}"),

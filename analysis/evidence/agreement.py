@@ -139,5 +139,5 @@ def _span(text: str, word: str) -> Span:
     """The characters of the first such word. In Latin letters it must stand alone: "man" is no part of "woman"."""
     found = re.search(rf"(?<![A-Za-z]){re.escape(word)}(?![A-Za-z])", text)
     if found is None:
-        raise HeadworkError("“{word}” does not stand in “{text}”.", word=word, text=text)
+        raise HeadworkError("“{word}” is not in “{text}”.", word=word, text=text)
     return found.span()

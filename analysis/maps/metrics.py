@@ -167,7 +167,7 @@ _ALL = (
     Metric(
         "self_mass",
         "Weight on itself",
-        "Weight on the asking token or word.",
+        "Weight of a token or word on itself.",
         lambda rows: rows.offset_mass(0),
         by_place=True,
     ),
@@ -180,14 +180,14 @@ _ALL = (
     ),
     Metric(
         "previous_is_top",
-        "Previous is the top",
+        "Largest on previous",
         "Share of rows whose largest weight, special tokens left out, is on the one just before.",
         lambda rows: rows.offset_is_top(-1),
         by_place=True,
     ),
     Metric(
         "next_is_top",
-        "Next is the top",
+        "Largest on next",
         "Share of rows whose largest weight, special tokens left out, is on the one just after.",
         lambda rows: rows.offset_is_top(1),
         by_place=True,

@@ -37,7 +37,7 @@ READINGS: dict[str, ReadingKind] = {
             "raw",
             "Raw weights",
             "The weights as the softmax gave them; each row sums to 1.",
-            "Leaves out how long the values are that the weights mix.",
+            "Ignores the length of the value vectors.",
         ),
         ReadingKind(
             "without_special",
@@ -49,13 +49,13 @@ READINGS: dict[str, ReadingKind] = {
             "norm",
             "Norm-weighted",
             "‖α f(x)‖: the weight times the length of what the head adds for that key, after W_V and W_o.",
-            "Leaves out direction: long vectors can cancel each other. Rows don't sum to 1.",
+            "Ignores direction: long vectors can cancel each other. Rows don't sum to 1.",
         ),
         ReadingKind(
             "log",
             "Small weights",
             "The raw weights on a logarithmic or square-root colour scale.",
-            "Leaves out proportion: twice as bright is not twice the weight.",
+            "Ignores proportion: twice as bright is not twice the weight.",
         ),
     )
 }

@@ -76,8 +76,8 @@ def load() -> Any:
         return importlib.import_module(PACKAGE)
     except ImportError as error:
         raise NoSegmenter(
-            "Chinese words need a segmenter that isn't installed. Add it with: {command} — or part the words by "
-            "spaces and choose “Split at spaces”.",
+            "Chinese words need a segmenter that isn't installed. Add it with: {command} — or separate the words "
+            "with spaces and choose “Split at spaces”.",
             command=INSTALL,
         ) from error
 

@@ -184,6 +184,7 @@ def _header(data: bytes) -> dict[str, Any]:
 
 def _unreadable(reason: str) -> HeadworkError:
     return HeadworkError(
-        "The file of the trained model is broken or cut short ({reason}). Save it again from the training page.",
+        "The file of the trained model is damaged or incomplete ({reason}). Save it again on the page "
+        "Watch heads learn.",
         reason=reason[:120],
     )

@@ -225,7 +225,7 @@ def _read(folder: Path, places: dict[str, list[str] | None]) -> dict[str, Tensor
                 tensors |= {name: stream.get_tensor(name) for name in (here if names is None else names)}
         except (SafetensorError, OSError) as error:
             raise HeadworkError(
-                "The weights in {file} are broken or cut short ({reason}). Get the file again.",
+                "The weights in {file} are damaged or incomplete ({reason}). Get the file again.",
                 file=file,
                 reason=clipped(error),
             ) from error

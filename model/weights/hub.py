@@ -123,12 +123,12 @@ def _check(repo_id: str, place: Place) -> None:
         )
     if place.offline:
         raise HeadworkError(
-            "{repo_id} is not on this computer, and HF_HUB_OFFLINE forbids to fetch it. Unset that variable first.",
+            "{repo_id} is not on this computer, and HF_HUB_OFFLINE forbids fetching it. Unset that variable first.",
             repo_id=repo_id,
         )
     if not re.fullmatch(r"https?://[^/\s]+(/\S*)?", place.endpoint):
         raise HeadworkError(
-            "HF_ENDPOINT is {endpoint}, which is no web address. It should start with https://.",
+            "HF_ENDPOINT is {endpoint}, which is not a web address. It should start with https://.",
             endpoint=repr(place.endpoint),
         )
 

@@ -17,7 +17,7 @@ def explained(error: Exception, repo_id: str, endpoint: str, file: str | None = 
     for cause in chain:
         if isinstance(cause, errors.OfflineModeIsEnabled):
             return HeadworkError(
-                "{repo_id} is not on this computer, and HF_HUB_OFFLINE forbids to fetch it. Unset that variable first.",
+                "{repo_id} is not on this computer, and HF_HUB_OFFLINE forbids fetching it. Unset that variable first.",
                 repo_id=repo_id,
             )
         if isinstance(cause, errors.HfHubHTTPError):
@@ -28,7 +28,7 @@ def explained(error: Exception, repo_id: str, endpoint: str, file: str | None = 
                 endpoint=endpoint,
             )
         if isinstance(cause, httpx2.InvalidURL | httpx2.UnsupportedProtocol):
-            return HeadworkError("{endpoint} is no web address. Check HF_ENDPOINT.", endpoint=repr(endpoint))
+            return HeadworkError("{endpoint} is not a web address. Check HF_ENDPOINT.", endpoint=repr(endpoint))
         if isinstance(cause, httpx2.ConnectError | httpx2.ProxyError):
             return HeadworkError(
                 "{endpoint} can't be reached ({reason}). Check the network, or set HF_ENDPOINT to a mirror.",
@@ -70,7 +70,7 @@ def _answered(error: OSError, repo_id: str, endpoint: str, file: str | None) -> 
         )
     if status in (401, 403):
         return HeadworkError(
-            "{endpoint} does not give out {repo_id}: it is private, or there is no such model (answer {status}). "
+            "{endpoint} does not give out {repo_id}: it is private, or there is no such model (status {status}). "
             "Check the spelling; for a private model set HF_TOKEN.",
             endpoint=endpoint,
             repo_id=repo_id,
@@ -85,16 +85,16 @@ def _answered(error: OSError, repo_id: str, endpoint: str, file: str | None) -> 
     if status == 404:
         return HeadworkError("{repo_id} has no file {file} any more. Try again.", repo_id=repo_id, file=file)
     if status == 429:
-        return HeadworkError("{endpoint} had too many requests from here. Wait some minutes.", endpoint=endpoint)
+        return HeadworkError("{endpoint} received too many requests from here. Wait a few minutes.", endpoint=endpoint)
     return HeadworkError(
-        "{endpoint} can't answer at the moment (answer {status}). Try again later.", endpoint=endpoint, status=status
+        "{endpoint} can't answer at the moment (status {status}). Try again later.", endpoint=endpoint, status=status
     )
 
 
 def _local(error: OSError, what: str) -> HeadworkError:
     """The trouble is on this side: a short file, a full disk, a folder that can't be written."""
     if "Consistency check failed" in str(error):
-        return HeadworkError("{file} arrived cut short. Try again.", file=what)
+        return HeadworkError("{file} arrived incomplete. Try again.", file=what)
     if error.errno == errno.ENOSPC:
         return HeadworkError("The disk is full: {file} doesn't fit. Free some space, or set HF_HOME.", file=what)
     return HeadworkError(

@@ -226,7 +226,9 @@ def test_what_was_learnt_opens_on_the_attention_page_and_its_file_opens_again(pa
     broken.write_bytes(file.read_bytes()[:300])
     opened(page, server, "?view=take")
     page.locator(".st-key-learn_upload input[type=file]").set_input_files(broken)
-    expect(page.get_by_text("broken.safetensors: The file of the trained model is broken or cut short")).to_be_visible()
+    expect(
+        page.get_by_text("broken.safetensors: The file of the trained model is damaged or incomplete")
+    ).to_be_visible()
 
 
 def test_nothing_scrolls_sideways_on_a_phone(page: Page, server: str):

@@ -38,7 +38,7 @@ def test_words_of_the_course_sentence_by_jieba(app, e5):
     assert " ".join(labels(app)[1:-1]) == "小明 把 苹果 递给了 小红 ， 因为 她 帮过 他 。"
     np.testing.assert_allclose(app.head_map(), expected.attention[HEAD], atol=1e-6)
     assert app.head_map()[8].argmax() == 5  # 她 looks at 小红
-    assert "Chinese words by jieba. One piece holds several words: “递给了”." in app.words
+    assert "Chinese words by jieba. One token holds several words: “递给了”." in app.words
     assert not button(app)
 
 
@@ -64,7 +64,7 @@ def test_nothing_is_said_about_english_words_or_pieces(app):
 
 def test_a_pronoun_without_a_row_is_named_and_one_click_gives_it_one(app, e5):
     app.open(text=SWAPPED, model=E5, level="words")
-    assert "“他” has no row of its own: the model reads “因为他” as one piece." in app.words
+    assert "“他” has no row of its own: the model reads “因为他” as one token." in app.words
     assert "因为他" in labels(app)
     (write,) = button(app)
     assert write.label.replace("\\", "") == "Write “因为 他”"
@@ -103,7 +103,7 @@ def test_it_is_said_wherever_a_row_is_asked_for(app, e5):
 def test_the_other_sentence_of_a_comparison_is_told_without_a_button(app, e5):
     app.open(text=TEXT, model=E5, view="compare", differs="sentence", b_text=SWAPPED, level="words")
     assert (
-        "“他” has no row of its own: the model reads “因为他” as one piece. Written “因为 他”, it has one." in app.words
+        "“他” has no row of its own: the model reads “因为他” as one token. Written “因为 他”, it has one." in app.words
     )
     assert not button(app)
     assert "A has 13 words and B has 12" in app.errors[0]

@@ -95,7 +95,7 @@ def test_what_a_mask_or_tab_was_stays_with_an_example(app):
 def test_an_example_says_that_it_brought_its_model_and_leads_back(app):
     app.open(layer="3", head="9")
     choose(app, COURSE)
-    assert "The example brought this model." in app.words
+    assert "This model came with the example." in app.words
     assert app.test.get_by_key("example_way").label == "↩ Back to MiniLM-L6 (built in)"
     click(app, "example_way")
     assert (app.value("model"), app.value("layer"), app.value("head")) == ("minilm", 3, 9)

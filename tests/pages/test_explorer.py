@@ -260,7 +260,7 @@ def test_numbers_name_the_chosen_head_its_patterns_and_its_likes(app):
     (table,) = app.test.dataframe
     assert len(table.value) == 72 and table.value["name"].iloc[0] == "1-3"
     assert table.value["previous_mass"].iloc[0] == pytest.approx(1.0, abs=0.01)
-    assert "previous word: Previous is the top 1.00 ≥ 0.9 over 9 rows (Voita et al. 2019, section 4)" in app.words
+    assert "previous word: Largest on previous 1.00 ≥ 0.9 over 9 rows (Voita et al. 2019, section 4)" in app.words
     assert "nearest: " in app.words and "farthest: " in app.words
     config = json.loads(table.proto.columns)
     assert config["entropy"]["help"] == METRICS["entropy"].definition

@@ -503,7 +503,7 @@ def test_chinese_sentences_have_gold_arcs_between_chinese_words(chinese):
 
 def test_a_pronoun_without_a_row_is_told_where_its_sentence_is_shown(chinese):
     app = chinese(view="sentence", sentence="gender-zh-because-09-mf-m")
-    assert "“他” has no row of its own: the model reads “因为他” as one piece." in app.words
+    assert "“他” has no row of its own: the model reads “因为他” as one token." in app.words
     assert "No such arc can be asked here." in app.words
 
 

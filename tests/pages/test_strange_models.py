@@ -33,5 +33,5 @@ def test_a_pipe_in_the_place_of_a_file(app, tmp_path, name):
     (folder / name).unlink()
     os.mkfifo(folder / name)
     app.open(model=str(folder))
-    assert len(app.errors) == 1 and f"{name} in the folder {folder.name} is no ordinary file" in app.errors[0]
+    assert len(app.errors) == 1 and f"{name} in the folder {folder.name} is not a regular file" in app.errors[0]
     goes_on(app)

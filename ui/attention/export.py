@@ -27,7 +27,7 @@ def export_tab(trace: AttentionTrace, reading: Reading, view: View, style: Style
     st.code(_link(), language=None, wrap_lines=True)
     if len(trace.text) > links.LONGEST_TEXT:
         st.caption(_("The text is too long for a link, which leaves it out: send it along."))
-    st.markdown(f"**{_('Head {name} as it is shown').format(name=view.name)}**")
+    st.markdown(f"**{_('Head {name} as shown').format(name=view.name)}**")
     of, name = reading.trace, f"headwork-{view.name}"
     source = _source(trace, reading, view)
     with st.container(horizontal=True, key="take-head"):
@@ -49,9 +49,9 @@ def export_tab(trace: AttentionTrace, reading: Reading, view: View, style: Style
             lambda: npz_bytes(trace, source, maps.norms(trace) if view.reading == "norm" else None),
             "headwork.npz",
             "application/octet-stream",
-            help=_("Weights between pieces, as the model computed them, with tokens and mask."),
+            help=_("Weights between tokens, as the model computed them, with tokens and mask."),
         )
-        too_many = _("{n:,} rows are more than a table holds ({most:,}). Take the NPZ file.")
+        too_many = _("{n:,} rows are more than a table holds ({most:,}). Use the NPZ file.")
         _button(
             _("All heads (CSV)"),
             lambda: csv_bytes(tidy(of), source),

@@ -81,7 +81,7 @@ def offer(trace: AttentionTrace, view: View) -> None:
     said = _("Head {name} was chosen in another view; here it gives most to special tokens.").format(name=view.name)
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="offer"):
         st.markdown(f":small[{plain(said)}]", width="content")
-        way = _("Look at {head}, which is surest of a word here").format(head=name)
+        way = _("Look at {head}, which is most confident about a word here").format(head=name)
         st.button(way, key="offer_head", type="tertiary", on_click=explorer_view.go_to, args=best)
 
 

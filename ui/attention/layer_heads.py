@@ -19,7 +19,7 @@ TILE = 150  # pixels, six to a row of a laptop's screen
 ROLLOUT_HEIGHT = 520
 SIDE_HEIGHT = 400
 SHOWN = {
-    "pointing": "Maps that follow the pointer",
+    "pointing": "Maps linked to the pointer",
     "heads": "Heads one by one",
     "readings": "Four readings of this head",
     "rollout": "All layers together (rollout)",

@@ -63,7 +63,7 @@ def _patterns(patterns: tuple[Pattern, ...]) -> list[str]:
 
 def _similar(trace: AttentionTrace, view: View) -> None:
     found = maps.similarity(trace, view.level)
-    st.markdown(f"**{_('Heads that look alike')}**")
+    st.markdown(f"**{_('Heads with similar patterns')}**")
     if not (nearest := found.nearest(view.layer, view.head, SIMILAR_HEADS)):
         st.markdown(_("No row of this sentence lets heads be compared."))
         return
@@ -102,7 +102,7 @@ def _columns() -> dict[str, Any]:
     return {
         "name": st.column_config.TextColumn(_("Head"), pinned=True, help=_("Layer-head, counted from 1.")),
         "patterns": st.column_config.ListColumn(
-            _("Patterns"), help=_("Labels earned by a published threshold in this sentence; several may hold.")
+            _("Patterns"), help=_("Patterns whose published threshold is passed in this sentence; several may hold.")
         ),
         "layer": st.column_config.NumberColumn(_("Layer")),
         "head": st.column_config.NumberColumn(_("Number")),

@@ -170,7 +170,7 @@ def _removed(reading: Reading, view: View) -> str:
     share = reading.removed_overall[view.layer, view.head]
     names = _and(reading.removed_labels)
     if not names:
-        return _("This text has no special tokens: nothing was taken away.")
+        return _("This text has no special tokens: nothing was left out.")
     return _("{share:.0%} of the weight went to {names}.").format(share=share, names=names)
 
 

@@ -42,7 +42,7 @@ def lesson(trace: AttentionTrace, view: View) -> None:
             config=CHART,
             alt=" ".join(_answer_sentence(answers, head) for head in heads),
         )
-        legend = _("Raw weights between pieces. ●: more for the noun of the pronoun's gender; ✕: more for the other.")
+        legend = _("Raw weights between tokens. ●: more for the noun of the pronoun's gender; ✕: more for the other.")
         left.caption(plain(legend))
         with right:
             for head in heads:

@@ -21,11 +21,11 @@ from viz.style import COLORSCALES
 from viz.token_strip import DIRECTIONS, Direction
 
 Level = Literal["pieces", "words", "spaces"]
-LEVELS: dict[str, str] = {"pieces": "Pieces", "words": "Words", "spaces": "Split at spaces"}
+LEVELS: dict[str, str] = {"pieces": "Tokens", "words": "Words", "spaces": "Split at spaces"}
 WHAT_WORDS_ARE = (
-    "Weight to a word is the sum over its pieces, weight from a word the mean over its pieces. "
-    "Chinese is parted into words by jieba, or by your own spaces where you part it: one space corrects one border. "
-    "Split at spaces has no borders but your spaces."
+    "Weight to a word is the sum over its tokens, weight from a word the mean over its tokens. "
+    "Chinese is split into words by jieba, or by your own spaces where you type them: one space corrects one boundary. "
+    "“Split at spaces” goes by your spaces alone."
 )
 CURVES: dict[str, str] = {"log": "logarithmic", "sqrt": "square root"}
 LARGE_TEXT = 1.4
@@ -109,7 +109,7 @@ def read_controls(trace: AttentionTrace, head_place: DeltaGenerator, reading_pla
         )
         curve: Curve = "linear"
         if reading == "log":
-            curve = cast(Curve, segments(_("Colours grow with weights"), "curve", CURVES, "log"))
+            curve = cast(Curve, segments(_("Colour scale"), "curve", CURVES, "log"))
     return View(
         layer=layer,
         head=head,

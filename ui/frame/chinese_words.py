@@ -49,7 +49,7 @@ def standing_together(tokens: Tokens) -> str:
     names = list(dict.fromkeys(_together(tokens, shared) for shared in shared_pieces(tokens) if shared.left_out))
     if not names:
         return ""
-    said = _n("One piece holds several words: “{list}”.", "Some pieces hold several words: “{list}”.", len(names))
+    said = _n("One token holds several words: “{list}”.", "Some tokens hold several words: “{list}”.", len(names))
     return said.format(list=_listed(names))
 
 
@@ -59,7 +59,7 @@ def shares_piece(maps: WordMaps, link: Link) -> str:
         for shared in maps.shared:
             if maps.spans[word] in shared.words and not chinese.is_pronoun(maps.words[word]):
                 names = [maps.words[maps.spans.index(span)] for span in shared.words]
-                said = _("“{words}” are read as one piece “{piece}”: no weight tells them apart.")
+                said = _("“{words}” are read as one token “{piece}”: no weight tells them apart.")
                 return said.format(words=_listed(names), piece=shared.text)
     return ""
 
@@ -102,8 +102,8 @@ def pronouns_without_token(trace: AttentionTrace, *, offers: bool = True) -> Non
 def _without_row(tokens: Tokens, found: Sequence[SharedPiece]) -> str:
     pronouns = [tokens.text[slice(*word)] for shared in found for word in pronouns_of(tokens, shared)]
     said = _n(
-        "“{pronouns}” has no row of its own: the model reads “{pieces}” as one piece.",
-        "“{pronouns}” have no rows of their own: the model reads “{pieces}” as one piece each.",
+        "“{pronouns}” has no row of its own: the model reads “{pieces}” as one token.",
+        "“{pronouns}” have no rows of their own: the model reads “{pieces}” as one token each.",
         len(pronouns),
     )
     pieces = dict.fromkeys(shared.text for shared in found)

@@ -211,7 +211,7 @@ def told(names: Mapping[str, str]) -> None:
         return
     before, home = said["before"], said["home"]
     if said["model"] != before["model"]:
-        text = _("The example brought this model.")
+        text = _("This model came with the example.")
         way = _("Back to {model}").format(model=names.get(before["model"], before["model"]))
         sign, target = "↩", (before["model"], before["head"])
     else:

@@ -62,7 +62,7 @@ def _choose(model_id: str, label: str) -> tuple[str, Corpus] | None:
                     "- **JSON lines**, arcs: `words`, `heads` (from 0, −1 = root), `deprels`.\n"
                     "- **JSON lines**, pronouns: `words`, `pronoun`, `candidates`, `antecedents` (from 0).\n"
                     "- Optional: `space_after`, `doc`, `upos`. A broken line is reported, the rest is scored.\n"
-                    "- Text without spaces, such as Chinese, is read as it is written; words that share a piece are "
+                    "- Text without spaces, such as Chinese, is read as it is written; words that share a token are "
                     "left out."
                 )
             )

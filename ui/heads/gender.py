@@ -65,8 +65,8 @@ def _held_out(each: dict[str, Any]) -> str:
     said += " " + _("The mean of all heads' maps: {mean}.").format(mean=percent(each["mean_map"]))
     if n := each["left_out"]["unclear"]:
         said += " " + _n(
-            "{n} sentence is left out: in it or its partners the pronoun shares its piece with another word.",
-            "{n} sentences are left out: in them or their partners the pronoun shares its piece with another word.",
+            "{n} sentence is left out: in it or its partners the pronoun shares its token with another word.",
+            "{n} sentences are left out: in them or their partners the pronoun shares its token with another word.",
             n,
         ).format(n=n)
     return said

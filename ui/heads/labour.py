@@ -226,7 +226,7 @@ def _causal(view: View) -> None:
             }
         )
     if not rows:
-        st.markdown(plain(_("No relation has 30 arcs to an earlier word in this direction: turn the direction round.")))
+        st.markdown(plain(_("No relation has 30 arcs to an earlier word in this direction: reverse the direction.")))
         return
     st.dataframe(rows, hide_index=True, key="heads_causal")
     st.caption(plain(origin(fair)))

@@ -258,7 +258,7 @@ def _left_out(record: Record) -> str:
     if not unclear or not unclear["arcs"]:
         return ""
     return _(
-        "{n} of {total} arcs are left out: in text without spaces one of their words shares a piece with another."
+        "{n} of {total} arcs are left out: in text without spaces one of their words shares a token with another."
     ).format(n=unclear["arcs"], total=unclear["of_arcs"])
 
 

@@ -158,9 +158,7 @@ def on_words(weight: float) -> str:
     """How much of a row lies on words, and where the rest is, if two decimals show a rest."""
     if f"{weight:.2f}" == "1.00":
         return _("All of its weight here lies on words.")
-    return _("The head leaves {weight} of 1 on words here; the rest lies on special tokens.").format(
-        weight=f"{weight:.2f}"
-    )
+    return _("{weight} of its weight here lies on words, the rest on special tokens.").format(weight=f"{weight:.2f}")
 
 
 def _its_record(view: View, link: Link) -> str:

@@ -72,8 +72,8 @@ def _arcs(view: View, sentence: Sentence, maps: WordMaps, everything: bool) -> S
     clear = [link for link in links if not (unclear[link.asking] or unclear[link.wanted])]
     if len(clear) < len(links):
         said = _n(
-            "{n} arc is not asked: one of its words shares a piece with another.",
-            "{n} arcs are not asked: one of their words shares a piece with another.",
+            "{n} arc is not asked: one of its words shares a token with another.",
+            "{n} arcs are not asked: one of their words shares a token with another.",
             len(links) - len(clear),
         )
         small(said.format(n=len(links) - len(clear)))

@@ -41,7 +41,7 @@ def used(view: View, text: str, model_id: str, mask: Mask, maps: WordMaps, links
     with right:
         of = choose(_("What moves"), "moves", translated(OF), "word", wide=True)
     if not maps.pieces[word]:
-        st.info(_("No piece of the vocabulary stands for this word alone. Choose another."))
+        st.info(_("No token of the vocabulary stands for this word alone. Choose another."))
         return
     ablation = data.ablation(text, model_id, mask)
     change = ablation.of_pieces(maps.pieces[word]) if of == "word" else ablation.of_sentence()
@@ -66,7 +66,7 @@ def used(view: View, text: str, model_id: str, mask: Mask, maps: WordMaps, links
     )
     st.caption(
         _(
-            "Change: how far the last layer's hidden state moves, as a share of its length; mean over pieces. One "
+            "Change: how far the last layer's hidden state moves, as a share of its length; mean over tokens. One "
             "sentence, one head off at a time: heads can stand in for each other, and no task is measured."
         )
     )

@@ -82,7 +82,7 @@ def test_a_word_of_several_tokens_is_their_sum_as_key_and_their_mean_as_query():
 def test_a_word_inside_another_is_not_that_word():
     trace = TOY.trace("The woman saw the man")
     assert [trace.tokens[i] for i in own_tokens(trace, "man")] == ["man"]
-    with pytest.raises(HeadworkError, match="“wom” does not stand in"):
+    with pytest.raises(HeadworkError, match="“wom” is not in"):
         own_tokens(trace, "wom")
 
 

@@ -165,7 +165,7 @@ def test_truncated_weights(folder, keep):
     path = folder / "model.safetensors"
     content = path.read_bytes()
     path.write_bytes(content[: int(len(content) * keep) if isinstance(keep, float) else keep])
-    with pytest.raises(HeadworkError, match=r"model\.safetensors are broken or cut short"):
+    with pytest.raises(HeadworkError, match=r"model\.safetensors are damaged or incomplete"):
         load_folder(folder)
 
 

@@ -171,7 +171,7 @@ def test_a_connection_that_keeps_dropping_is_an_error_and_leaves_no_half_file(se
 def test_a_truncated_file_is_an_error_and_is_fetched_again(server):
     server.shorten_by = 1000
     plan = hub.plan(REPO)
-    with pytest.raises(HeadworkError, match=r"model\.safetensors arrived cut short"):
+    with pytest.raises(HeadworkError, match=r"model\.safetensors arrived incomplete"):
         hub.fetch(plan)
     assert hub_cache.local(REPO) is None
     server.shorten_by = 0
@@ -244,7 +244,7 @@ def test_a_repository_that_cannot_be_used_is_refused_before_anything_large_is_fe
         (403, None, "is private, or there is no such model"),
         (403, "GatedRepo", "accepted its terms"),
         (429, None, "too many requests"),
-        (500, None, r"can't answer at the moment \(answer 500\)"),
+        (500, None, r"can't answer at the moment \(status 500\)"),
     ],
 )
 def test_an_answer_that_says_no_is_one_clear_sentence(server, status, code, sentence):
@@ -295,7 +295,7 @@ def test_a_login_page_instead_of_a_hub_is_told(server):
 @pytest.mark.parametrize("endpoint", ["huggingface.co", "ftp://x", "https://", "http://a b"])
 def test_a_malformed_endpoint_is_told(monkeypatch, endpoint):
     monkeypatch.setenv("HF_ENDPOINT", endpoint)
-    with pytest.raises(HeadworkError, match="no web address"):
+    with pytest.raises(HeadworkError, match="not a web address"):
         hub.plan(REPO)
 
 

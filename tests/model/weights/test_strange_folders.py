@@ -175,7 +175,7 @@ def test_a_folder_with_a_pipe_or_a_device_is_refused_and_nothing_waits(whole, na
         os.mkfifo(whole / name)
     else:
         (whole / name).symlink_to("/dev/zero")
-    with pytest.raises(HeadworkError, match=f"{name} in the folder copy is no ordinary file"):
+    with pytest.raises(HeadworkError, match=f"{name} in the folder copy is not a regular file"):
         load(str(whole))
 
 

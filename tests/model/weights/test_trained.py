@@ -223,7 +223,7 @@ def test_there_is_nothing_to_pad_with():
 @given(st.data())
 def test_a_file_cut_anywhere_is_refused_with_a_sentence(data):
     cut = data.draw(st.integers(0, len(file()) - 1))
-    with pytest.raises(HeadworkError, match=r"broken or cut short|not of a model trained"):
+    with pytest.raises(HeadworkError, match=r"damaged or incomplete|not of a model trained"):
         trained.from_bytes(file()[:cut])
 
 
@@ -240,16 +240,16 @@ def test_a_damaged_header_is_refused_or_harmless(noise, at):
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"", "broken or cut short"),
-        (b"PK\x03\x04" + bytes(100), "broken or cut short"),
-        (b"\x80\x04\x95" + bytes(100), "broken or cut short"),  # a pickle
-        (bytes([255] * 64), "broken or cut short"),
-        ((2).to_bytes(8, "little") + b"[]", "broken or cut short"),
-        ((60_000).to_bytes(8, "little") + b"[" * 60_000, "broken or cut short"),
+        (b"", "damaged or incomplete"),
+        (b"PK\x03\x04" + bytes(100), "damaged or incomplete"),
+        (b"\x80\x04\x95" + bytes(100), "damaged or incomplete"),  # a pickle
+        (bytes([255] * 64), "damaged or incomplete"),
+        ((2).to_bytes(8, "little") + b"[]", "damaged or incomplete"),
+        ((60_000).to_bytes(8, "little") + b"[" * 60_000, "damaged or incomplete"),
         (write_tensors({"x": torch.zeros(2)}), "not of a model trained in this app"),
         (write_tensors({"x": torch.zeros(2)}, {"format": "pt"}), "not of a model trained in this app"),
-        (write_tensors({"x": torch.zeros(2)}, {"headwork": "{"}), "broken or cut short"),
-        (write_tensors({"x": torch.zeros(2)}, {"headwork": "[" * 100_000}), "broken or cut short"),
+        (write_tensors({"x": torch.zeros(2)}, {"headwork": "{"}), "damaged or incomplete"),
+        (write_tensors({"x": torch.zeros(2)}, {"headwork": "[" * 100_000}), "damaged or incomplete"),
         (bytes(4_000_001), "4.0 MB.*at most 4 MB"),
     ],
 )
@@ -303,7 +303,7 @@ def _set(name, tensor):
         (lambda: altered(settings={"task": "neighbours", "layers": 10**6}), "layers is 1000000"),
         (lambda: altered(settings={"task": "neighbours", "unheard": 1}), "unheard"),
         (lambda: altered(settings={"task": "elsewhere"}), "no task 'elsewhere'"),
-        (lambda: altered(settings=[]), "broken or cut short"),
+        (lambda: altered(settings=[]), "damaged or incomplete"),
     ],
 )
 def test_files_that_contradict_themselves_are_refused(data, said):
@@ -327,7 +327,7 @@ def test_paths_that_hold_no_model_are_told(tmp_path, minilm_folder):
         load(str(minilm_folder / "model.safetensors"))
     broken = tmp_path / "broken.safetensors"
     broken.write_bytes(file()[:1000])
-    with pytest.raises(HeadworkError, match="broken or cut short"):
+    with pytest.raises(HeadworkError, match="damaged or incomplete"):
         load(str(broken))
 
 

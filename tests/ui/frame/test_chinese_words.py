@@ -40,9 +40,9 @@ def test_the_first_visitor_sees_what_is_loaded(spinners, monkeypatch, text, read
 
 def test_words_that_one_piece_holds_are_listed_once():
     assert chinese_words.standing_together(encode("因为他给了她，因为他帮过她。")) == (
-        "Some pieces hold several words: “因为他”, “给了”."
+        "Some tokens hold several words: “因为他”, “给了”."
     )
-    assert chinese_words.standing_together(encode("因为他帮过她。")) == "One piece holds several words: “因为他”."
+    assert chinese_words.standing_together(encode("因为他帮过她。")) == "One token holds several words: “因为他”."
     assert chinese_words.standing_together(encode("小明好。")) == ""
 
 
@@ -52,7 +52,7 @@ def test_a_link_between_words_of_one_piece_is_told():
     maps = word_maps_of(trace_of(random_maps(np.random.default_rng(0), (1, 1), np.ones((n, n), bool)), tokens))
     assert maps.words == ("小红", "递给", "了", "他", "。") and maps.segmenter == ("jieba",)
     said = chinese_words.shares_piece(maps, Link(2, 0, "obj"))
-    assert said == "“递给”, “了” are read as one piece “给了”: no weight tells them apart."
+    assert said == "“递给”, “了” are read as one token “给了”: no weight tells them apart."
     assert chinese_words.shares_piece(maps, Link(3, 0, "coref")) == ""
 
 

@@ -37,7 +37,7 @@ def test_a_head_serves_several_relations_only_from_two_on(tables, said):
     ("weight", "said"),
     [
         (0.9951, "All of its weight here lies on words."),
-        (0.9949, "The head leaves 0.99 of 1 on words here; the rest lies on special tokens."),
+        (0.9949, "0.99 of its weight here lies on words, the rest on special tokens."),
     ],
 )
 def test_a_rest_on_special_tokens_is_told_only_where_two_decimals_show_one(weight, said):
