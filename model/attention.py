@@ -9,15 +9,13 @@ N tokens; where they aren't, N_q is the number of queries and N_k that of keys, 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from model.errors import HeadworkError
-
-REGISTER = 16  # float32 numbers in an AVX-512 register
 
 
 @dataclass
@@ -52,6 +50,7 @@ def scaled_dot_product_attention(
     *,
     steps: AttentionSteps | None = None,
     out: Tensor | None = None,
+    softmax: Callable[..., Tensor] = torch.softmax,
 ) -> tuple[Tensor, Tensor]:
     """softmax(q kᵀ / √d_k + M) v, with M = 0 where the mask allows and −inf where it doesn't (section 3.2.1).
 
@@ -62,6 +61,7 @@ def scaled_dot_product_attention(
         mask: boolean, broadcastable to (B, h, N, N); True = the query (row) may attend to the key (column).
         steps: filled with every intermediate tensor.
         out: (B, h, N, N), where the map is to be written. Only without gradients.
+        softmax: another implementation of the same.
 
     Returns:
         The mixed values (B, h, N, d_k) and the attention map (B, h, N, N). Rows sum to 1;
@@ -90,24 +90,13 @@ def scaled_dot_product_attention(
     elif steps is not None:
         steps.keep(masked_scores=scores)
 
-    attention = _softmax(scores, out)  # (B, h, N, N)
+    attention = softmax(scores, dim=-1, out=out)  # (B, h, N, N)
     if empty is not None:
         attention = attention.masked_fill(empty, 0.0) if out is None else out.masked_fill_(empty, 0.0)
     mixed = attention @ v  # (B, h, N, d_k)
     if steps is not None:
         steps.keep(attention=attention, head_outputs=mixed)
     return mixed, attention
-
-
-def _softmax(scores: Tensor, out: Tensor | None) -> Tensor:
-    """Softmax over the keys, (B, h, N, N). In training, short rows are filled up to a register with −∞, which weighs 0.
-
-    torch's softmax takes 12 times as long for a number of a row that is shorter than a SIMD register.
-    """
-    missing = REGISTER - scores.size(-1)
-    if missing <= 0 or not scores.requires_grad:
-        return torch.softmax(scores, dim=-1, out=out)
-    return torch.softmax(F.pad(scores, (0, missing), value=-math.inf), dim=-1)[..., :-missing]
 
 
 def all_visible(mask: Tensor) -> bool:
@@ -162,6 +151,7 @@ class MultiHeadAttention(nn.Module):
         self.num_heads = num_heads
         self.num_key_heads = num_key_heads or num_heads
         self.d_k = d_k or d_model // num_heads
+        self.softmax: Callable[..., Tensor] = torch.softmax
         self.W_q: nn.Module = nn.Linear(d_model, num_heads * self.d_k, bias=bias)
         self.W_k: nn.Module = nn.Linear(d_model, self.num_key_heads * self.d_k, bias=bias)
         self.W_v: nn.Module = nn.Linear(d_model, self.num_key_heads * self.d_k, bias=bias)
@@ -211,7 +201,7 @@ class MultiHeadAttention(nn.Module):
         v = self.share_heads(self.split_heads(self.W_v(context)))  # (B, h, N, d_k)
         if steps is not None:
             steps.keep(queries=q, keys=k, values=v)
-        mixed, attention = scaled_dot_product_attention(q, k, v, mask, steps=steps, out=out)
+        mixed, attention = scaled_dot_product_attention(q, k, v, mask, steps=steps, out=out, softmax=self.softmax)
         if head_mask is not None:
             mixed = mixed * head_mask.view(1, self.num_heads, 1, 1)  # (B, h, N, d_k)
         concatenated = self.merge_heads(mixed)  # (B, N, h·d_k)

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from model.attention import MultiHeadAttention, _softmax, scaled_dot_product_attention
+from model.attention import MultiHeadAttention, scaled_dot_product_attention
 from model.blocks import FeedForward, LayerNorm, TransformerBlock
 from model.positions import Embeddings
 
@@ -42,7 +42,7 @@ _PLACES: dict[str, tuple[Callable[..., Any], str, str]] = {
     "scores": (scaled_dot_product_attention, "scores = torch.matmul", ""),
     "scale": (scaled_dot_product_attention, "scores /=", ""),
     "mask": (scaled_dot_product_attention, "if mask is not None", "scores +="),
-    "softmax": (_softmax, "return torch.softmax(scores", ""),
+    "softmax": (scaled_dot_product_attention, "attention = softmax(scores", ""),
     "mix": (scaled_dot_product_attention, "mixed = attention @ v", ""),
     "concat": (MultiHeadAttention.merge_heads, "return", ""),
     "output": (_forward, "concatenated =", "output: Tensor"),

@@ -11,6 +11,7 @@ from model.blank import NoInit
 from model.blocks import LayerNorm
 from model.positions import Embeddings
 from model.tasks import Task
+from model.training.softmax import filled_softmax
 from model.transformer import Transformer, TransformerConfig, TransformerOutput
 
 
@@ -38,6 +39,8 @@ class Network(nn.Module):
     def __init__(self, config: TransformerConfig, task: Task) -> None:
         super().__init__()
         self.transformer = Transformer(config)
+        for block in self.transformer.blocks:
+            block.attention.softmax = filled_softmax
         if task.parts is not None:
             self.transformer.embeddings.token = SummedEmbedding(*task.parts, config.d_model)
         self.readout = nn.Linear(config.d_model, len(task.asked) * len(task.answers))

@@ -8,8 +8,7 @@ import pytest
 from analysis.evidence.arrows import Arrows, Choices
 from analysis.evidence.coreference import first, nearest, nearest_subject, same_word, score_coreference
 from analysis.evidence.corpora.annotated import Passage, Place, lay_out
-from analysis.evidence.scoring import Run
-from model import Mask
+from analysis.evidence.scoring import Conditions, Run
 
 WORDS = tuple(["Ann", "told", "Eve", "that", "she", "saw", "the", "dog", "because", "it", "barked", "."])
 UPOS = ("PROPN", "VERB", "PROPN", "SCONJ", "PRON", "VERB", "DET", "NOUN", "SCONJ", "PRON", "VERB", "PUNCT")
@@ -46,9 +45,8 @@ def run(passages, answers, visible=None, nouns=None):
     numbers = np.repeat(np.arange(len(passages)), sizes)
     choices = Choices(numbers, {"all": rows, "noun": noun}, seen, rows[:, 0, 0], unclear)
     arrows = Arrows(np.zeros(1, int), np.empty((0, 1, rows.shape[2]), np.int16), (), np.empty(0, bool))
-    return Run(
-        "m", "M", None, True, Mask(), "apart", None, None, 0, 1, rows.shape[2], (), tuple(passages), arrows, choices, ()
-    )
+    heads = rows.shape[2]
+    return Run("m", "M", None, True, 1, heads, Conditions(), "apart", (), tuple(passages), arrows, choices, ())
 
 
 IT = passage(9, [0, 2, 4, 7], [7], ("nsubj", "iobj", "nsubj", "obj"))

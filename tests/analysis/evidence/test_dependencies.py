@@ -11,8 +11,7 @@ from analysis.evidence.arrows import Arrows, Choices
 from analysis.evidence.corpora.annotated import Place, Sentence, lay_out
 from analysis.evidence.dependencies import OFFSETS, score_dependencies
 from analysis.evidence.held_out import Hits, head_intervals, held_out
-from analysis.evidence.scoring import Run
-from model import Mask
+from analysis.evidence.scoring import Conditions, Run
 
 
 def sentence(words, heads, deprels, doc=None):
@@ -29,24 +28,8 @@ def run(sentences, targets, visible=None, unclear=()):
     arrows = Arrows(starts, target, tuple(visible or [None] * len(sentences)), unclear)
     none = np.empty(0, int)
     nothing = Choices(none, {"all": np.empty((0, 1, 1), np.int16)}, np.empty((0, 0), bool), none, none.astype(bool))
-    return Run(
-        "m",
-        "M",
-        None,
-        True,
-        Mask(),
-        "apart",
-        None,
-        None,
-        0,
-        1,
-        target.shape[2],
-        tuple(sentences),
-        (),
-        arrows,
-        nothing,
-        (),
-    )
+    heads = target.shape[2]
+    return Run("m", "M", None, True, 1, heads, Conditions(), "apart", tuple(sentences), (), arrows, nothing, ())
 
 
 CATS = sentence("the cat ate the small fish .", [1, 2, -1, 5, 5, 2, 2], "det nsubj root det amod obj punct")

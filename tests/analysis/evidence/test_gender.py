@@ -14,9 +14,8 @@ from analysis.evidence.corpora.corpus import read_content
 from analysis.evidence.gender import score_gender
 from analysis.evidence.noun_pairs import Share
 from analysis.evidence.report import report
-from analysis.evidence.scoring import Run
+from analysis.evidence.scoring import Conditions, Run
 from analysis.sentences.gender import CHINESE, ENGLISH, sentences
-from model import Mask
 from model.head_id import HeadId
 
 MATCHES, FIRST, MAN, OTHER = range(4)  # the four heads of `made`
@@ -43,9 +42,7 @@ def made(lines, *, heads=4, wrong=(), unclear=(), unseen=()):
     choices = Choices(np.array(asked), {"all": rows, "noun": rows}, np.array(seen), rows[:, 0, 0], shared)
     arrows = Arrows(np.zeros(1, int), np.empty((0, 1, heads), np.int16), (), np.empty(0, bool))
     passages = corpus.passages
-    return Run(
-        "m", "M", None, True, Mask(), "apart", None, None, 0, 1, heads, (), passages, arrows, choices, ()
-    ), corpus  # fmt: skip
+    return Run("m", "M", None, True, 1, heads, Conditions(), "apart", (), passages, arrows, choices, ()), corpus
 
 
 @pytest.fixture(scope="module")

@@ -9,13 +9,14 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model import attention
-from model.attention import REGISTER
+from model.attention import scaled_dot_product_attention
 from model.errors import HeadworkError
 from model.tasks import NO_KEY, TASKS
 from model.training import Settings, Training, winners
+from model.training import softmax as softmax_of_training
 from model.training.adamw import AdamW
 from model.training.frames import Frame, loss_of, steps_to_look_at
+from model.training.softmax import REGISTER, filled_softmax
 from model.training.training import one_cycle
 
 
@@ -305,13 +306,13 @@ def test_short_rows_are_filled_up_for_the_softmax_and_nothing_else_changes(mask,
     monkeypatch.setattr(torch, "softmax", noted)
     found = {}
     for register in (0, REGISTER):
-        monkeypatch.setattr(attention, "REGISTER", register)
+        monkeypatch.setattr(softmax_of_training, "REGISTER", register)
         inputs = [x.clone().requires_grad_() for x in (q, k, v)]
-        mixed, maps = attention.scaled_dot_product_attention(*inputs, allowed)
+        mixed, maps = scaled_dot_product_attention(*inputs, allowed, softmax=filled_softmax)
         (mixed.square().sum() + maps.square().sum()).backward()
         found[register] = [mixed, maps, *(x.grad for x in inputs)]
     assert widths == [n, REGISTER]
     for before, after in zip(*found.values(), strict=True):
         torch.testing.assert_close(after, before, atol=1e-6, rtol=1e-6)
-    attention.scaled_dot_product_attention(q, k, v)
+    scaled_dot_product_attention(q, k, v, softmax=filled_softmax)
     assert widths[-1] == n  # nothing is copied where nothing is trained
