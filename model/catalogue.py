@@ -47,14 +47,12 @@ ENTRIES: tuple[Entry, ...] = (
     _bert(
         "bert-base-uncased",
         441_000_000,
-        "BERT-base as published in 2018, without capitals: 12 layers of 12 heads.",
+        "BERT-base as published in 2018, uncased: 12 layers of 12 heads.",
         "en",
     ),
+    _bert("bert-base-cased", 436_000_000, "BERT-base, cased: 12 layers of 12 heads.", "en"),
     _bert(
-        "bert-base-cased", 436_000_000, "BERT-base that tells capitals from small letters: 12 layers of 12 heads.", "en"
-    ),
-    _bert(
-        "bert-base-chinese", 412_000_000, "BERT-base for Chinese, one token a character: 12 layers of 12 heads.", "zh"
+        "bert-base-chinese", 412_000_000, "BERT-base for Chinese, one token per character: 12 layers of 12 heads.", "zh"
     ),
     _bert("bert-base-multilingual-cased", 717_000_000, "BERT-base for 104 languages: 12 layers of 12 heads.", "mul"),
     Entry(

@@ -8,7 +8,7 @@ from ui.frame.tabs import open_tab
 
 require_router()
 
-page_title(_("What does it weigh, and what does it cost?"))
+page_title(_("How many parameters, and how much computation?"))
 config, pooler = controls.config()
 ledger = tabs.headline(config, pooler)
 opened, place = open_tab(

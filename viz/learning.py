@@ -192,7 +192,7 @@ def _words(t: Translate) -> dict[str, str]:
         "hit": t("right key"),
         "table": t("What the table shows"),
         "about_weight": t("Weight on the relation's key, mean over many sentences"),
-        "about_hit": t("How often, in %, the heaviest weight is on the relation's key"),
+        "about_hit": t("How often, in %, the largest weight is on the relation's key"),
         "head": t("head {name}"),
         "layer": t("layer {n}"),
         "corner": t("layer"),

@@ -64,7 +64,7 @@ def _answered(error: OSError, repo_id: str, endpoint: str, file: str | None) -> 
     status = error.response.status_code
     if isinstance(error, errors.GatedRepoError):
         return HeadworkError(
-            "{repo_id} is given out only to people who accepted its terms. Accept them at {url}, and set HF_TOKEN.",
+            "{repo_id} is available only to people who accepted its terms. Accept them at {url}, and set HF_TOKEN.",
             repo_id=repo_id,
             url=f"{endpoint}/{repo_id}",
         )

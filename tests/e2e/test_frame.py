@@ -20,7 +20,7 @@ QUESTIONS = {
     "": ("Attention", "What does each head look at?"),
     "masks": ("Masks", "What does a mask change?"),
     "inside": ("Inside a block", "Where does the map come from?"),
-    "cost": ("Parameters and cost", "What does it weigh, and what does it cost?"),
+    "cost": ("Parameters and cost", "How many parameters, and how much computation?"),
     "heads": ("Heads at work", "Which head does what, and how sure are we?"),
     "learn": ("Watch heads learn", "Do heads split the work by themselves?"),
 }

@@ -141,11 +141,11 @@ def test_step_by_step_pause_and_reset(page: Page, server: str):
     assert abs(one["y"] - other["y"]) >= min(one["height"], other["height"]) - 2, "names of curves on each other"
     page.get_by_role("button", name="Step ahead").click()
     expect(page.locator(".learning")).not_to_have_attribute("data-step", str(first), timeout=LONG)
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Continue").click()
     page.get_by_role("button", name="Pause", exact=True).first.click()
-    expect(page.get_by_role("button", name="Go on")).to_be_visible(timeout=LONG)
+    expect(page.get_by_role("button", name="Continue")).to_be_visible(timeout=LONG)
     page.get_by_role("slider", name="Go back through the training").press("Home")
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Continue").click()
     finished(page)
     assert step(page) == 0, "somebody went back: it stays there"
     for _ in range(50):  # the last checkpoint may arrive a moment after the words that say so

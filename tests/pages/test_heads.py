@@ -142,12 +142,12 @@ def test_the_causal_run_is_compared_with_the_fair_one(heads):
     assert "fair comparison asks the same arcs" in app.words and "trained without a causal mask" in app.words
     (table,) = (frame.value for frame in app.test.dataframe)
     row = table[table["relation"] == "obj"].iloc[0]
-    assert row["n"] == 560 and row["looks both ways"].startswith("3-1: 80 %") and row["change (points)"] == "−16"
+    assert row["n"] == 560 and row["bidirectional"].startswith("3-1: 80 %") and row["change (points)"] == "−16"
 
 
 def test_beside_controls_the_trained_model_stands_alone(heads):
     app = heads(labour="controls")
-    assert "trained, looks both ways: 13 of 31; control: untrained weights: 0 of 31" in app.words
+    assert "trained, bidirectional: 13 of 31; control: untrained weights: 0 of 31" in app.words
     (table,) = (frame.value for frame in app.test.dataframe)
     assert {"trained", "untrained", "mask token for words", "best baseline", "n"} < set(table.columns)
 
@@ -486,7 +486,7 @@ def test_gender_beside_controls_and_without_a_causal_run(chinese, labour, says):
 def test_under_a_causal_mask_chinese_objects_lose_some(chinese):
     app = chinese(relation="obj", labour="causal")
     row = app.test.dataframe[0].value.query("relation == 'obj'").iloc[0]
-    assert row["n"] == 190 and row["looks both ways"].startswith("8-5: 80 %")
+    assert row["n"] == 190 and row["bidirectional"].startswith("8-5: 80 %")
 
 
 def test_chinese_sentences_have_gold_arcs_between_chinese_words(chinese):

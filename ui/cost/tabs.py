@@ -124,7 +124,7 @@ def heads(config: TransformerConfig) -> None:
             plain(
                 _(
                     "More heads are more maps, and each is cheaper by as much: h maps of N² cells, d_k multiplications "
-                    "a cell. The projections are the same four d_model × d_model matrices; h only says how their "
+                    "per cell. The projections are the same four d_model × d_model matrices; h only says how their "
                     "columns are grouped."
                 )
             )
@@ -244,8 +244,10 @@ def growth(config: TransformerConfig) -> None:
 def maps_in_memory(heads: int) -> str:
     """What the number of heads means for memory."""
     if heads == 1:
-        return _("Every map kept: L·h·N²·4 bytes. With one head that is one map a layer.")
-    said = _("Every map kept: L·h·N²·4 bytes. Here h does count: {h} heads keep {h} maps a layer where one keeps one.")
+        return _("Every map kept: L·h·N²·4 bytes. With one head that is one map per layer.")
+    said = _(
+        "Every map kept: L·h·N²·4 bytes. Here h does count: {h} heads keep {h} maps per layer where one keeps one."
+    )
     return said.format(h=heads)
 
 
@@ -261,7 +263,7 @@ def paper() -> None:
             _(
                 "At the same cost, one head is 0.9 BLEU worse than the best, and too many heads lose as well: with "
                 "h = 32 each head has only 16 columns. "
-                "One model a row, English to German, development set newstest2013."
+                "One model per row, English to German, development set newstest2013."
             )
         )
     )

@@ -179,7 +179,7 @@ def _results(model_id: str) -> None:
         )
     st.caption(
         _(
-            "From 30 arcs on a relation has an interval; from 50 sentences on a head is called stable; heads that "
+            "A relation needs 30 arcs for an interval; a head needs 50 sentences to be called stable; heads that "
             "can't be told apart are listed together. The form of the file is that of `python -m analysis … --json`."
         )
     )

@@ -74,7 +74,7 @@ def _relations(view: View) -> None:
     )
     figure = score_grid(scores, corner=_("relation ↓ head →"), height=90 + 24 * len(tables), t=_)
     _draw(figure, heads, _("Relations are rows, heads are columns. Grey cells don't beat the baseline."))
-    said = _("Grey: no better than the baseline.") + " " + _("Relations from 30 arcs on.")
+    said = _("Grey: no better than the baseline.") + " " + _("Relations with at least 30 arcs.")
     st.caption(f"{plain(origin(record))} · {unit(view)} {said}")
     st.markdown(plain(busiest(tables, heads)))
 
@@ -201,7 +201,7 @@ def _causal(view: View) -> None:
         plain(
             _(
                 "Under a causal mask a word sees only earlier words, so only arcs to an earlier word can be asked. The "
-                "fair comparison asks the same arcs of the model that looks both ways, and lets it choose among the "
+                "fair comparison asks the same arcs of the bidirectional model, and lets it choose among the "
                 "same earlier words. Both columns have the same n and the same baseline."
             )
         )
@@ -219,7 +219,7 @@ def _causal(view: View) -> None:
             {
                 _("relation"): short_name(task),
                 "n": one.n,
-                _("looks both ways"): _held_out(one),
+                _("bidirectional"): _held_out(one),
                 _("causal mask"): _held_out(other),
                 _("change (points)"): points(change),
                 _("best baseline"): f"{percent(one.baseline)}, {baseline_label(one.baseline_name)}",

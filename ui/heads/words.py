@@ -92,7 +92,7 @@ CORPORA = {
     "gender_zh": "Balanced set, Chinese",
 }
 VARIANTS = {
-    "trained": "trained, looks both ways",
+    "trained": "trained, bidirectional",
     "fair": "trained, only earlier words asked",
     "causal": "trained, causal mask",
     "untrained": "control: untrained weights",
@@ -184,7 +184,7 @@ def held_out_claim(table: Table) -> str:
     """The best head, chosen on one half and scored on the other; what to think of it."""
     found = table.held_out
     if found is None or found["gain_interval"] is None:
-        return _("Only {n} {things}: from {fewest} on there are intervals, and a best head.").format(
+        return _("Only {n} {things}: intervals and a best head need at least {fewest}.").format(
             n=table.n, things=things(table), fewest=30
         )
     low, high = found["gain_interval"]

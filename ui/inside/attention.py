@@ -87,7 +87,7 @@ def _values(record: Record, stage: Stage, matrices: tuple[Matrix, ...]) -> None:
 FEW, MANY = 3, 16  # tiles: beyond these, long names would meet
 MAPS = ("scores", "scale", "mask", "softmax")
 LEGENDS = {
-    "signed": "One row a token. Orange is above 0, purple below; point at a cell for its exact value.",
+    "signed": "One row per token. Orange is above 0, purple below; point at a cell for its exact value.",
     "maps": "Row: query. Column: key. Orange is above 0, purple below; point at a cell for its exact value.",
     "weights": "Row: query. Column: key. Point at a cell for its exact weight.",
 }
@@ -202,13 +202,13 @@ def cell(record: Record) -> None:
             )
         else:
             st.latex(r"e^{-\infty} = 0, \qquad \mathbf{0}")
-        small(_("Softmax takes the largest score of the row off first, so that nothing overflows; the ratio stays."))
+        small(_("Softmax first subtracts the row's largest score, so that nothing overflows; the ratios stay."))
     with right:
         figure = bars(path.parts, numbers, title=_("3  weight · v"), x_title=_("column of the head"))
         st.plotly_chart(figure, key="cell_parts", config=CHART)
         st.latex(rf"\begin{{gathered}} {_tex(path.weight)} \cdot v = \\ {_vector(path.parts)} \end{{gathered}}")
         st.latex(rf"\begin{{gathered}} \textstyle\sum_j a_j v_j = \\ {_vector(path.mixed)} \end{{gathered}}")
-        small(_("The same is added up over all keys: this query's row of the head's output."))
+        small(_("Summed over all keys, this is the query's row of the head's output."))
 
 
 def _dot(query: np.ndarray, key: np.ndarray, dot: float) -> str:

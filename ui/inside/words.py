@@ -15,7 +15,7 @@ STAGE_NAMES = {
 STAGES = {
     "input": (
         "The input x",
-        "One row for each token, d_model numbers in a row. Attention knows nothing else of the sentence.",
+        "One row per token, d_model numbers in a row. Attention knows nothing else of the sentence.",
     ),
     "project": (
         "Queries, keys and values",

@@ -24,7 +24,7 @@ HEADS_HELP = (
 )
 FFN_HELP = "Off: attention only. An FFN after attention tells unequal weights apart, which helps a single head."
 MASK_HELP = "What a query may look at while it learns. The mask in the sidebar is for the other pages."
-RATE_HELP = "The highest rate of a one-cycle schedule, which rises to it and falls again. AdamW, 64 sentences a step."
+RATE_HELP = "The highest rate of a one-cycle schedule, which rises to it and falls again. AdamW, 64 sentences per step."
 SEED_HELP = "Sets the initial weights and the sentences. The same seed gives the same training."
 
 

@@ -100,7 +100,7 @@ def _buttons(settings: Settings, race: Race | None) -> bool:
         if _button(_("Train {networks}").format(networks=_(" and ").join(networks)), "start", main=True):
             runs.new_race(settings).job.go()
             is_pressed = True
-    if race is not None and state == "resting" and _button(_("Go on"), "go_on", main=is_same):
+    if race is not None and state == "resting" and _button(_("Continue"), "go_on", main=is_same):
         race.job.go()
         is_pressed = True
     off = None

@@ -45,7 +45,7 @@ def _tab(settings: Settings, was_busy: bool) -> None:
             if st.button(label, key="learn_seeds_start"):
                 runs.new_trial(settings, n).job.go()
                 st.rerun()
-            if trial is not None and trial.job.state == "resting" and st.button(_("Go on"), key="learn_seeds_go_on"):
+            if trial is not None and trial.job.state == "resting" and st.button(_("Continue"), key="learn_seeds_go_on"):
                 trial.job.go()
                 st.rerun()
     if trial is None:
@@ -61,7 +61,7 @@ def _tab(settings: Settings, was_busy: bool) -> None:
     elif trial.job.state == "resting":
         done = _("{done} of {all} networks trained").format(done=len(trial.runs), all=trial.n_runs)
         if trial.job.left_alone:
-            done += " · " + _("You were away: the rest waits for “Go on”.")
+            done += " · " + _("You were away: the rest waits for “Continue”.")
         small(done)
     elif trial.job.state == "failed":
         runs.tell_fault(trial.job)

@@ -13,7 +13,7 @@ HOW_TO_READ = (
     "- The **slider** goes back through the training. Play it, drag it, use the arrow keys, or drag in the curves.\n"
     "- The **table** says how much of its weight each head gives to the key that a relation asks for: the mean over "
     "128 sentences that are never trained on. Point at a row, and its keys are outlined in the maps.\n"
-    "- **Right key** below the table: how often a head's heaviest weight is on that key, in %.\n"
+    "- **Right key** below the table: how often a head's largest weight is on that key, in %.\n"
     "- A head has **taken** a relation when it gives its key at least half of its weight.\n"
     "- The **curves** are right answers on the same sentences."
 )

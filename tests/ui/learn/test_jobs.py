@@ -246,7 +246,7 @@ def test_who_left_while_waiting_gets_no_place_when_one_is_free():
 
 
 def test_told_to_go_on_while_it_decides_to_rest_it_goes_on():
-    """Between the job's answer "rest here" and the end of its thread, the person presses "Go on"."""
+    """Between the job's answer "rest here" and the end of its thread, the person presses "Continue"."""
     asked = []
 
     def here_but_pressed():
