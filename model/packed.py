@@ -100,7 +100,7 @@ def _packing_pays(block: nn.Module) -> bool:
     sizes = (torch.get_num_threads(), *(linear.weight.shape for linear in linears))
     if sizes not in _pays:
         times = packed_times(block, linears[0].in_features)
-        _pays[sizes] = statistics.geometric_mean(times.values()) <= _CLEARLY_FASTER
+        _pays.setdefault(sizes, statistics.geometric_mean(times.values()) <= _CLEARLY_FASTER)  # of two loads at once
     return _pays[sizes]
 
 
