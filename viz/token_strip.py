@@ -7,7 +7,6 @@ words on screen). The strip computes nothing that isn't in the maps, save the me
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Literal
 
 import numpy as np
@@ -166,7 +165,6 @@ def reading_direction(labels: Sequence[str]) -> Literal["ltr", "rtl"]:
     return "rtl" if 2 * n_right_to_left > sum(kind in ("L", "R", "AL") for kind in kinds) else "ltr"
 
 
-@cache  # one and the same for everybody who reads this language
 def _words(t: Translate, sentence: bool) -> dict[str, str]:
     """What the strip says. {} are filled in the browser."""
     return {

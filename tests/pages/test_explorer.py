@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+import streamlit as st
 
 from analysis import METRICS, READINGS, by_words, compare, head_metrics, read, read_csv, rollout, value_norms
 from analysis.words.units import by_pieces
@@ -455,3 +456,12 @@ def test_csv_of_the_table_reads_back(app, trace):
 
     table, source = read_csv(csv_bytes(metrics_table(by_pieces(trace)), provenance(trace)))
     assert len(table) == 72 and source["mask"] == "bidirectional"
+
+
+def test_files_are_made_in_the_language_of_the_page(app, monkeypatch):
+    """They are made when they are asked for, in a thread that knows no session, as here."""
+    made = {}
+    monkeypatch.setattr(st, "download_button", lambda label, make, **more: made.update({more["file_name"]: make}))
+    app.open(lang="zh", text=FIRST, model="minilm", layer="4", head="2", view="take")
+    assert "注意力头 4-2" in made["headwork-4-2.svg"]().decode()
+    assert '<html lang="zh' in made["headwork.html"]().decode()

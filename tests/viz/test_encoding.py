@@ -205,3 +205,16 @@ def test_every_word_of_the_components_goes_through_the_translation(minilm):
     strip = viewed("a", StripChoice(), t=str.upper)["text"]
     overview = overview_view(message_of(1, 1), selected=None, t=str.upper)["text"]
     assert all(text == text.upper() for text in [*strip.values(), *overview.values()])
+
+
+def test_the_words_of_the_strip_are_translated_anew_for_each_reader():
+    """A translator may be one function that asks whose session it is: nothing of one reader's may stay for the next."""
+    language = ["en"]
+
+    def say(text):
+        return f"{language[0]}: {text}"
+
+    said = []
+    for language[0] in ("en", "zh"):
+        said.append(viewed(["a"], StripChoice(), t=say)["text"]["mean"])
+    assert said == ["en: mean", "zh: mean"]

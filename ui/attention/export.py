@@ -12,13 +12,14 @@ from ui.attention import maps
 from ui.attention import view as explorer_view
 from ui.attention.view import View
 from ui.frame import examples, links
-from ui.frame.languages import _, plain
+from ui.frame.languages import _, plain, translator
 from viz.export import fonts
 from viz.export.html import page_html
 from viz.export.images import png_bytes, svg_text
 from viz.export.layout import MapLayout, map_layout
 from viz.maps import Maps
 from viz.style import Style
+from viz.theme import Translate
 
 
 def export_tab(trace: AttentionTrace, reading: Reading, view: View, style: Style) -> None:
@@ -30,9 +31,14 @@ def export_tab(trace: AttentionTrace, reading: Reading, view: View, style: Style
     st.markdown(f"**{_('Head {name} as shown').format(name=view.name)}**")
     of, name = reading.trace, f"headwork-{view.name}"
     source = _source(trace, reading, view)
+    t = translator()  # files are made in another thread, where the session's language isn't known
+
+    def layout() -> MapLayout:
+        return _layout(trace, reading, view, style, t)
+
     with st.container(horizontal=True, key="take-head"):
-        _button("SVG", lambda: svg_text(_layout(trace, reading, view, style)).encode(), f"{name}.svg", "image/svg+xml")
-        _button("PNG", lambda: png_bytes(_layout(trace, reading, view, style)), f"{name}.png", "image/png")
+        _button("SVG", lambda: svg_text(layout()).encode(), f"{name}.svg", "image/svg+xml")
+        _button("PNG", lambda: png_bytes(layout()), f"{name}.png", "image/png")
         _button("CSV", lambda: csv_bytes(tidy(of, [(view.layer, view.head)]), source), f"{name}.csv", "text/csv")
     st.markdown(f"**{_('All heads')}**")
     n_rows = of.attention.size
@@ -40,7 +46,7 @@ def export_tab(trace: AttentionTrace, reading: Reading, view: View, style: Style
     with st.container(horizontal=True, key="take-all"):
         _button(
             _("Page that works offline (HTML)"),
-            lambda: page_html(of, source, layer=view.layer, head=view.head, pinned=pinned, style=style, t=_).encode(),
+            lambda: page_html(of, source, layer=view.layer, head=view.head, pinned=pinned, style=style, t=t).encode(),
             "headwork.html",
             "text/html",
         )
@@ -78,15 +84,15 @@ def _button(
     )
 
 
-def _layout(trace: AttentionTrace, reading: Reading, view: View, style: Style) -> MapLayout:
+def _layout(trace: AttentionTrace, reading: Reading, view: View, style: Style, t: Translate) -> MapLayout:
     of = reading.trace
     return map_layout(
         Maps(of.attention[view.layer, view.head], of.allowed, of.labels),
         style,
-        title=_("Head {name}").format(name=view.name),
+        title=t("Head {name}").format(name=view.name),
         source=_source(trace, reading, view),
         measure=fonts.width,
-        t=_,
+        t=t,
     )
 
 

@@ -5,18 +5,16 @@ without the maps. Pointing makes no message at all.
 """
 
 from collections.abc import Callable, Hashable
-from functools import cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import streamlit as st
 
-from ui.frame.languages import translate
+from ui.frame.languages import translator
 from viz import browser
 from viz.overview import Metric, overview_maps, overview_view, parse_head
 from viz.style import PLAIN, Style
-from viz.theme import Translate
 from viz.token_strip import DIRECTIONS, Direction, LayerMaps, StripChoice, StripLook, strip_maps, strip_view
 
 MOST_CACHED = 64  # messages with maps, at most 0.5 MB each
@@ -75,7 +73,7 @@ def token_strip(
     maps = _message(
         ("strip", source, shown.layer, maximum, shown.attention.shape), lambda: strip_maps(shown, maximum=maximum)
     )
-    view = strip_view(shown, chosen, look, maps=maps["id"], t=_translator(st.session_state.get("lang", "en")))
+    view = strip_view(shown, chosen, look, maps=maps["id"], t=translator())
 
     def pin() -> None:
         index = _browser_choice(key, "pinned", of=view["tokens"]["id"])
@@ -144,7 +142,7 @@ def overview(
         metric=metric,
         style=style,
         has_scale=has_scale,
-        t=_translator(st.session_state.get("lang", "en")),
+        t=translator(),
     )
 
     def picked() -> None:
@@ -156,12 +154,6 @@ def overview(
         _overview(key=f"{key}-maps", data=maps)
         _overview(key=key, data=view, on_head_change=picked)
     return int(maps["step"])
-
-
-@cache
-def _translator(language: str) -> Translate:
-    """One function for each language, so that words are translated once a language and not once a run."""
-    return lambda text: translate(text, language)
 
 
 _NONE_MADE = object()  # None is a choice: nothing is pinned

@@ -6,7 +6,7 @@ says, at first what the link says (`lang=zh`), else the browser's.
 """
 
 import re
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import streamlit as st
@@ -14,6 +14,7 @@ from babel.messages.pofile import read_po
 
 from model import HeadworkError
 from ui.frame import links
+from viz.theme import Translate
 
 LANGUAGES = {"en": "English", "zh": "简体中文"}
 CATALOGUES = {"zh": Path(__file__).parents[1] / "locales" / "zh_CN"}
@@ -39,6 +40,11 @@ def _(text: str) -> str:
 def _n(one: str, many: str, n: int) -> str:
     """`one` or `many` in the language of this session, for n things. Fill in {n} yourself."""
     return _(one if n == 1 else many)
+
+
+def translator() -> Translate:
+    """`_` in this session's language as it is now: for files, which are made in a thread that knows no session."""
+    return partial(translate, language=st.session_state.get("lang", "en"))
 
 
 def translate(text: str, language: str) -> str:
