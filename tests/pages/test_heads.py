@@ -11,6 +11,7 @@ from analysis.evidence.parsing import NoParser, is_there
 from analysis.evidence.records import shipped
 from model import HeadworkError
 from tests.models import load
+from ui.frame import links
 from ui.heads import corpus as heads_corpus
 from ui.heads import data, own
 
@@ -117,6 +118,20 @@ def test_a_link_restores_the_view(heads):
 def test_wrong_values_in_the_link_fall_back_quietly(heads, link):
     app = heads(**link)
     assert not app.errors and app.figures()
+
+
+def test_back_to_another_relation_and_corpus_shows_the_head_that_the_link_names(heads, monkeypatch):
+    app = heads(relation="obj").pick("heads_at", "4-9")
+    link = app.link
+    app.pick("heads_relation", "det").pick("heads_corpus", "own")
+    for name in app.link:
+        del app.test.query_params[name]
+    for name, value in link.items():
+        app.test.query_params[name] = value
+    monkeypatch.setattr(links, "went_back", lambda: True)
+    app.run()
+    assert [app.value(f"heads_{name}") for name in ("relation", "corpus", "at")] == ["obj", "ud", "4-9"]
+    assert app.link == link
 
 
 def test_a_claim_chooses_its_head_and_so_does_a_cell(heads):

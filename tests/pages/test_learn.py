@@ -13,6 +13,7 @@ import pytest
 from model.training import Settings, Training, saved
 from model.weights import trained
 from tests.pages.conftest import ROOT, App
+from ui.frame import links
 from ui.learn import export, seeds
 from ui.learn import page as learn_page
 from ui.learn import runs as learn_runs
@@ -256,6 +257,16 @@ def test_a_link_restores_every_control_and_a_task_opens_with_what_suits_it(learn
     assert [app.value(f"learn_{name}") for name in ("heads", "layers", "looks", "steps")] == ["1", "2", "causal", 800]
     assert app.link["task"] == "induction" and "heads" not in app.link and "looks" not in app.link
     assert app.test.get_by_key("learn_start").label == "Train 1 layer and 2 layers"
+
+
+def test_back_turns_the_ffn_off_again(learn, monkeypatch):
+    app = learn()
+    app.pick("learn_ffn", True)
+    assert app.link["ffn"] == "on"
+    del app.test.query_params["ffn"]
+    monkeypatch.setattr(links, "went_back", lambda: True)
+    app.run()
+    assert app.value("learn_ffn") is False and "ffn" not in app.link
 
 
 @pytest.mark.parametrize(

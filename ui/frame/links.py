@@ -5,7 +5,7 @@ What the session says wins over the address, save after Back and Forward: then t
 """
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -74,10 +74,11 @@ def write(name: str, value: str, default: str) -> None:
         st.query_params[name] = value
 
 
-def switch(label: str, name: str, *, help: str | None = None) -> bool:
-    """A switch that is off at first, kept in the link as name=on."""
-    if name not in st.session_state:
-        st.session_state[name] = read(name, one_of(("on",)), "") == "on"
-    is_on = st.toggle(label, key=name, help=help, persist_state="session")
+def switch(label: str, name: str, *, key: str | None = None, help: str | None = None, **widget: Any) -> bool:
+    """A switch that is off at first, kept in the link as name=on, and in the session under `key` or the name itself."""
+    key = key or name
+    if key not in st.session_state:
+        st.session_state[key] = read(name, one_of(("on",)), "", key=key) == "on"
+    is_on = st.toggle(label, key=key, help=help, persist_state="session", **widget)
     write(name, "on" if is_on else "", "")
     return bool(is_on)

@@ -53,8 +53,9 @@ def read_controls(model_id: str, language: str) -> View:
     if st.session_state.setdefault("heads_corpus_for", about) != about:
         # Another model, or a sentence in another language: its own corpora come first.
         st.session_state["heads_corpus_for"] = about
-        st.session_state.pop("heads_corpus", None)
-        st.query_params.pop("corpus", None)
+        if not links.went_back():
+            st.session_state.pop("heads_corpus", None)
+            st.query_params.pop("corpus", None)
     with st.container(horizontal=True, key="heads-controls", gap="small"):
         task_place, corpus_place, run_place = st.container(width=400), st.container(width=230), st.container(width=245)
     tasks = _all_tasks(model_id, language)
@@ -90,7 +91,7 @@ def head_choice(record: Record, task: str, direction: str) -> tuple[int, int]:
     best = data.best_head(table)
     now = (task, direction, record.provenance.get("corpus"), record.provenance["model"]["id"])
     before = st.session_state.get("heads_at_task")
-    if before is not None and before != now:
+    if before is not None and before != now and not links.went_back():
         st.session_state["heads_at"] = best  # another task opens on its own best head
     st.session_state["heads_at_task"] = now
     default = best if best in names else names[0]

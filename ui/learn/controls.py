@@ -90,12 +90,8 @@ def _choose(label: str, name: str, options: dict[str, str], default: str, **more
 
 
 def _switch(label: str, name: str, *, help: str) -> bool:
-    links.choice(name, ("", "on"), "", key=f"learn_{name}_link")
-    st.session_state.setdefault(f"learn_{name}", st.session_state[f"learn_{name}_link"] == "on")
     with st.container(height=40, border=False, vertical_alignment="center", width="content"):
-        chosen = bool(st.toggle(label, key=f"learn_{name}", help=help, persist_state="session", width="content"))
-    links.write(name, "on" if chosen else "", "")
-    return chosen
+        return links.switch(label, name, key=f"learn_{name}", help=help, width="content")
 
 
 def _number(label: str, name: str, bounds: tuple[int, int], default: int, *, step: int = 1, **more) -> int:

@@ -126,7 +126,7 @@ class Shown:
 def beside(settings: Settings) -> tuple[Settings, ...]:
     """The network to compare with: fewer heads, or fewer layers where that is what the task is about.
 
-    None where the settings are those of the smaller network already.
+    Nothing where the settings are those of the smaller network already.
     """
     small, large = settings.rule.defaults.compare[0], settings.rule.defaults.compare[-1]
     smaller = settings
