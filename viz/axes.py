@@ -16,6 +16,7 @@ from viz.theme import TEXT, Translate, is_upright, key_angle, stacked, text_dept
 
 PITCH = 9.5  # least pixels from one label to the next in small print …
 THINNED = 13.1  # … and where only every k-th is shown, in print that is easier to read
+LEAST_PITCH = 0.1  # where long labels of few tokens leave a map hardly any room
 TICK = 16  # pixels that a line of text needs below an axis besides its size: the page sets it off
 SMALL, EASY = 9, 11  # pixels of that print
 NOTHING = {"x": [None], "y": [None], "hoverinfo": "skip", "showlegend": False}
@@ -59,7 +60,7 @@ class Frame:
 
     def fit(self, n_labels: int, pixels: float) -> tuple[float, int]:
         """The size of labels along an axis, and that every k-th is shown."""
-        pitch = pixels / n_labels / self.scale
+        pitch = max(pixels / n_labels / self.scale, LEAST_PITCH)
         if pitch >= PITCH:
             return self.scale * min(self.largest, max(SMALL, 0.85 * pitch)), 1
         return self.scale * EASY, math.ceil(THINNED / pitch)

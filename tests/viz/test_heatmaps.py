@@ -12,6 +12,7 @@ import pytest
 from viz.heatmaps import head_heatmap
 from viz.layer_grid import MAX_CELLS, MAX_POINTED, layer_grid
 from viz.maps import MOST_CELLS, Maps
+from viz.style import Style
 from viz.theme import MASKED_FILL, TEXT
 
 REPEATED = ["[CLS]", "the", "<s>", "the", "<b>x</b>", "$x$", "the", "[SEP]"]
@@ -193,6 +194,14 @@ def test_coarse_grid_keeps_the_largest_weight_of_each_block_and_says_so():
         cells[0, 0] == 1 and cells[0, 1] == 0
     )  # a block that is partly masked shows its weights; a wholly masked one is a hole
     assert figure.layout.title.subtitle.text == f"each cell: the largest of {step} × {step} weights"
+
+
+@pytest.mark.parametrize("n", [1, 2, 4, 6])
+@pytest.mark.parametrize("height", [340, 400])
+def test_labels_that_leave_the_map_no_room_still_build(n, height):
+    attention, allowed = maps(1, n)
+    figure = head_heatmap(Maps(attention[0], allowed, ["W" * 18] * n), Style(text_scale=1.4), height=height)
+    assert len(figure.data[0].z) == n
 
 
 @pytest.mark.parametrize("n", [1, 512])
