@@ -114,7 +114,7 @@ def _coreference(fields: dict[str, Any], n_words: int) -> dict[str, Any]:
     return {
         "pronoun": pronoun,
         "candidates": tuple(candidates),
-        "antecedents": tuple(antecedents),
+        "antecedents": tuple(dict.fromkeys(antecedents)),  # each once, however often a line repeats it
         "candidate_ends": tuple(ends),
         "candidate_deprels": deprels,
         "cell": _cell(fields, len(candidates), len(antecedents)) if "pair" in fields else None,

@@ -131,6 +131,12 @@ def json_lines(*lines):
     return "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines).encode()
 
 
+def test_an_antecedent_that_a_line_repeats_counts_once():
+    """Each is compared with each candidate: a line of 1 MB can repeat one half a million times."""
+    (found,) = read_content("c.jsonl", json_lines(passage(antecedents=[2, 0, 2] * 1000))).passages
+    assert found.antecedents == (2, 0)
+
+
 def test_kinds_are_told_apart_by_their_fields_and_a_line_may_be_both():
     corpus = read_content(
         "c.jsonl",
