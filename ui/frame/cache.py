@@ -51,13 +51,14 @@ class ByteCache:
         try:
             with self._places:
                 result = compute()
+            fits = self._results.getsizeof(result) <= self._results.maxsize
         except BaseException as error:
             with self._lock:
                 del self._running[key]
             mine.set_exception(error)
             raise
         with self._lock:
-            if self._results.getsizeof(result) <= self._results.maxsize:
+            if fits:
                 self._results[key] = result
             elif self._results.maxsize:
                 self._large = (key, result)

@@ -149,6 +149,14 @@ def test_of_traces_larger_than_the_cache_the_last_is_kept_beside_it_and_no_other
     assert ran == [large, small, larger, large]
 
 
+def test_a_result_without_a_size_is_an_error_and_no_one_waits_for_it():
+    cache = ByteCache(1000)
+    for _ in range(2):
+        with pytest.raises(AttributeError):
+            cache.get("key", object)
+    assert cache.get("key", lambda: trace("a")).n_tokens == 1
+
+
 def test_the_check_is_measured_once_a_trace(monkeypatch):
     one, measured = trace(), []
     original = AttentionTrace.check
