@@ -59,7 +59,7 @@ class Tiles:
 
     Attributes:
         cells: (k, R, C). −inf is drawn as masked.
-        names: k, above the tiles; markup is escaped.
+        names: k, above the tiles; markup: escape tokens in them.
         rows: R labels.
         columns: C labels; None = numbers from 1.
         scale: of the colours.

@@ -24,6 +24,7 @@ from ui.inside.controls import token
 from ui.inside.diagram import NAMES, block_diagram
 from viz.block import bars, curve_figure, drift_figure, entropies_figure, lines
 from viz.steps import Tiles, tiles_figure
+from viz.theme import markup
 
 AROUND = 24  # tokens to each side of the chosen one whose entropies are drawn
 
@@ -84,11 +85,6 @@ def _height(n_tokens: int, n_tiles: int) -> int:
     return min(420, 70 + n_tiles * (40 + 34 * n_tokens))
 
 
-def plain_title(title: str) -> str:
-    """A title that Plotly shows as it is."""
-    return title.replace("&", "&amp;").replace("<", "&lt;")
-
-
 def _norm(record: Record, box: Box, chosen: int) -> None:
     found = normalisation(record, "attention_norm" if box.key == "attention_norm" else "ffn_norm", chosen)
     st.latex(
@@ -147,7 +143,7 @@ def _one_or_many(record: Record, chosen: int) -> None:
     names = [_("head {head}").format(head=head + 1) for head in range(h)] + [_("mean of the heads"), _("one head")]
     left, right = st.columns(2, gap="medium")
     title = _("The rows of '{token}' in layer {layer}").format(token=record.labels[chosen], layer=record.layer + 1)
-    shown = Tiles(rows[None], [plain_title(title)], names, columns=record.labels, scale="weights")
+    shown = Tiles(rows[None], [markup(title)], names, columns=record.labels, scale="weights")
     figure = tiles_figure(shown, height=max(240, 90 + 26 * len(rows)), t=_)
     left.plotly_chart(figure, key="face_rows", config=CHART)
     first = max(0, min(chosen - AROUND, n - 2 * AROUND))

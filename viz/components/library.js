@@ -16,5 +16,5 @@ export default function () {
     if (given.data.part !== "maps") dress(given.parentElement, looks[name]); // maps are kept, not drawn
     return parts[name](given);
   };
-  for (const wake of globalThis.headworkLibrary.waiting ?? []) wake();
+  for (const wake of globalThis.headworkLibrary.waiting?.splice(0) ?? []) wake(); // once: what they were given grows old
 }
