@@ -68,11 +68,10 @@ def token_strip(
         on_heads: called with the heads chosen; empty = the layer's mean.
         on_direction: called with the direction chosen.
     """
-    # The session keeps the functions below: what they hold must not hold the maps.
-    maximum, layer, n_heads, n_tokens = look.style.maximum, shown.layer, len(shown.attention), len(shown.labels)
-    maps = _message(
-        ("strip", source, shown.layer, maximum, shown.attention.shape), lambda: strip_maps(shown, maximum=maximum)
-    )
+    maximum, layer = look.style.maximum, shown.layer
+    n_heads, n_tokens = len(shown.attention), len(shown.labels)  # the session keeps what callbacks hold: no maps
+    name = ("strip", source, layer, maximum, shown.attention.shape)
+    maps = _message(name, lambda: strip_maps(shown, maximum=maximum))
     view = strip_view(shown, chosen, look, maps=maps["id"], t=translator())
 
     def pin() -> None:
