@@ -88,13 +88,13 @@ def check_alignable(a: UnitTrace, b: UnitTrace) -> None:
 def _cannot_align(a: Units, b: Units) -> NoReturn:
     if "pieces" in (a.level, b.level):
         raise HeadworkError(
-            "A has {n_a} tokens and B has {n_b}, so their maps can't be laid on each other. "
+            "A has {n_a} tokens and B has {n_b}, so their maps can't be compared cell by cell. "
             "Compare word by word, or choose two sentences of equal length.",
             n_a=len(a),
             n_b=len(b),
         )
     raise HeadworkError(
-        "A has {n_a} words and B has {n_b}, special tokens included, so their maps can't be laid on each other. "
+        "A has {n_a} words and B has {n_b}, special tokens included, so their maps can't be compared cell by cell. "
         "Choose two sentences of equal length.",
         n_a=len(a),
         n_b=len(b),

@@ -133,7 +133,7 @@ class FastTokenizer(Tokenizer):
             return self._limit.run(lambda: self.backend.encode_batch([text])[0])
         except TimeoutError:
             raise HeadworkError(
-                "The tokenizer of this model takes more than {seconds:.0f} seconds for a text, so it was given up. "
+                "The tokenizer of this model takes more than {seconds:.0f} seconds for a text, so it was stopped. "
                 "Choose another model.",
                 seconds=self._limit.seconds,
             ) from None

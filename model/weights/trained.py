@@ -102,8 +102,8 @@ class Store:
                 self._files.move_to_end(id_)
                 return self._files[id_]
         raise HeadworkError(
-            "The model {model_id} is no longer kept on this server, which keeps the {most} used last until it is "
-            "started anew. Open it again from its file, or train it again on the page Watch heads learn.",
+            "The model {model_id} is no longer kept on this server, which keeps the {most} used last until it "
+            "restarts. Open it again from its file, or train it again on the page Watch heads learn.",
             model_id=repr(id_[:40]),
             most=self._most,
         )

@@ -205,7 +205,7 @@ def test_any_other_head_stands_beside_them(app):
     app.open(text=COURSE, model=E5, layer="1", head="6")
     assert [name.split("  ")[0] for name in bars(app)] == ["<b>8-1</b>", "<b>12-5</b>", "<b><u>1-6</u></b>"]
     assert {"lesson_8-1", "lesson_12-5"} <= set(keys(app))
-    assert "◆ 1-6 is right in one order and wrong in the other: it looks at a place." in app.words
+    assert "◆ 1-6 is right in one order and wrong in the other: it looks at a position." in app.words
 
 
 def test_the_lesson_is_there_in_english_too_and_in_the_other_model(app):

@@ -308,7 +308,7 @@ def test_a_beside_b_differs_in_what_was_chosen(app, trace, link, other):
     text, model, mask, head = other
     b = load(model).trace(text, mask)
     if model == "toy" and b.n_tokens != trace.n_tokens:
-        assert any("can't be laid on each other" in error for error in app.errors)
+        assert any("can't be compared cell by cell" in error for error in app.errors)
         return
     found = compare(by_pieces(trace), by_pieces(b), HEAD, head)
     z, data = difference(app)
@@ -382,7 +382,7 @@ DEPENDENT = [
 def test_every_choice_comes_from_the_link_and_stays_in_it(app, link):
     app.open(**link).run()
     assert {name: app.link.get(name) for name in link} == link
-    assert not [error for error in app.errors if "laid on each other" not in error]
+    assert not [error for error in app.errors if "compared cell by cell" not in error]
 
 
 @pytest.mark.parametrize(

@@ -199,7 +199,7 @@ def test_impossible_sizes_get_a_sentence_and_keep_the_picture(inside, values, sa
     for name, value in values.items():
         inside.app.pick(f"inside_{name}", value)
     (error,) = inside.app.errors
-    assert said in error and "d_model 16 with 4 heads, d_ff 64 and 2 layers stays" in error
+    assert said in error and "Below: still d_model 16 with 4 heads, d_ff 64 and 2 layers." in error
     np.testing.assert_array_equal(inside.matrix(), before)
     for name in values:
         inside.app.pick(f"inside_{name}", 64 if name == "n" else getattr(OWN, name))

@@ -23,7 +23,7 @@ def test_a_tokenizer_that_panics(app, tmp_path):
 def test_a_tokenizer_that_does_not_come_to_an_end(app, tmp_path, monkeypatch):
     monkeypatch.setattr(tokenizer_json, "SECONDS", 0.2)
     app.open(model=str(write_tokenizer(small_bert(tmp_path), r"(a+)+$")), text=("a" * 20 + "b") * 60)
-    assert len(app.errors) == 1 and "so it was given up" in app.errors[0]
+    assert len(app.errors) == 1 and "so it was stopped" in app.errors[0]
     goes_on(app)
 
 

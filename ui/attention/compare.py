@@ -161,7 +161,7 @@ def _sentence(mine: str) -> str:
             key="b_text",
             max_chars=links.LONGEST_TEXT,
             persist_state="session",
-            help=_("Two sentences of equal length are laid on each other token by token."),
+            help=_("Two sentences of equal length are compared token by token."),
         )
     links.write("b_text", text, suggested)
     with st.container(width=240):

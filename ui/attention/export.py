@@ -27,7 +27,7 @@ def export_tab(trace: AttentionTrace, reading: Reading, view: View, style: Style
     st.markdown(f"**{_('The link to this view')}**")
     st.code(_link(), language=None, wrap_lines=True)
     if len(trace.text) > links.LONGEST_TEXT:
-        st.caption(_("The text is too long for a link, which leaves it out: send it along."))
+        st.caption(_("The text is too long for a link, which leaves it out: send it separately."))
     st.markdown(f"**{_('Head {name} as shown').format(name=view.name)}**")
     of, name = reading.trace, f"headwork-{view.name}"
     source = _source(trace, reading, view)

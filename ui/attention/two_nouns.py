@@ -89,7 +89,7 @@ def _answer_sentence(answers: Answers, head: Head) -> str:
         said = _("{head} only seems to: “{right}” finds “{noun}” in either order, but so does “{wrong}”.")
         return said.format(**values, right=right.pronoun, wrong=wrong.pronoun, noun=right.right)
     if verdict == "one place":
-        return _("{head} is right in one order and wrong in the other: it looks at a place.").format(**values)
+        return _("{head} is right in one order and wrong in the other: it looks at a position.").format(**values)
     if verdict == "hidden":
         return _("{head}: this mask hides a noun from a pronoun.").format(**values)
     return _("{head} gets {k} of {n} right.").format(**values)

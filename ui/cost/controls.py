@@ -104,7 +104,7 @@ def _possible(now: Fields) -> TransformerConfig:
     try:
         config = _config(now)
     except HeadworkError as error:
-        kept = _("Below, d_model {d_model} with {heads} heads, d_ff {d_ff} and {layers} layers stays.").format(
+        kept = _("Below: still d_model {d_model} with {heads} heads, d_ff {d_ff} and {layers} layers.").format(
             d_model=last.d_model, heads=last.heads, d_ff=last.d_ff, layers=last.layers
         )
         st.error(f"{explain(error)} {plain(kept)}", icon="✋")

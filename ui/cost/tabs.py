@@ -88,7 +88,7 @@ def parameters(found: Ledger, config: TransformerConfig) -> None:
         else _("Formula and count differ: {total} and {counted}.")
     )
     st.markdown(plain(said.format(total=f"{found.total:,}", counted=f"{found.counted:,}")))
-    small(_("Counted are the parameters of this app's own torch modules in these sizes, made without numbers."))
+    small(_("Counted on this app's own torch modules, built in these sizes without weights."))
 
 
 def heads(config: TransformerConfig) -> None:
@@ -96,7 +96,7 @@ def heads(config: TransformerConfig) -> None:
     h, d = config.num_heads, config.d_model
     with st.container(horizontal=True, vertical_alignment="bottom"):
         n = whole("n", _("N, tokens"), 64)
-        if st.button(_("Measure again"), help=_("The times are of this server, now; other work on it shows in them.")):
+        if st.button(_("Measure again"), help=_("Times are of this server, now; other work on it affects them.")):
             st.session_state["cost_again"] = st.session_state.get("cost_again", 0) + 1
     if not 1 <= n <= LONGEST_COUNT:
         error = HeadworkError(

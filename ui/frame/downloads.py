@@ -56,7 +56,7 @@ def _download(model_id: str, label: str) -> None:
     """Fetches a model under a progress bar. Stop reruns the script, which ends the download from inside."""
     st.markdown("**" + _("Downloading {model}").format(model=plain(label)) + "**")
     bar = st.progress(0.0)
-    st.button(_("Stop"), help=_("Files that have arrived are kept; a later download goes on after them."))
+    st.button(_("Stop"), help=_("Finished files are kept; a later download continues from there."))
     drawn = 0.0
 
     def progress(done: int, total: int, file: str) -> None:

@@ -124,7 +124,7 @@ def _score(model_id: str, name: str, corpus: Corpus) -> None:
     """Scores under a bar. Stop reruns the script, which ends the run from inside."""
     with st.container(border=True, key="heads-scoring"):
         bar = st.progress(0.0, text=_("Scoring…"))
-        st.button(_("Stop"), key="heads_stop", help=_("Nothing is kept of a run that was stopped."))
+        st.button(_("Stop"), key="heads_stop", help=_("A stopped run keeps no results."))
     drawn = 0.0
 
     def progress(done: int, total: int) -> None:
@@ -139,7 +139,7 @@ def _score(model_id: str, name: str, corpus: Corpus) -> None:
     except HeadworkError as error:
         st.error(explain(error))
         return
-    bar.progress(1.0, text=_("Drawing the intervals…"))
+    bar.progress(1.0, text=_("Computing the intervals…"))
     about: dict[str, Any] = {
         "corpus": name,
         "date": datetime.date.today().isoformat(),

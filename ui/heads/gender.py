@@ -111,7 +111,7 @@ def _opposite(table: Table) -> str:
     if not last:
         return ""
     listed = ", ".join(f"{HeadId(*head)} {percent(float(table.accuracy[head]))}" for head in last)
-    return _("The opposite, the noun of the other gender, is what these look at: {list}.").format(list=listed)
+    return _("These look at the noun of the other gender: {list}.").format(list=listed)
 
 
 def is_no_understanding(record: Record, head: tuple[int, int]) -> str:

@@ -118,7 +118,7 @@ def _nouns(view: View) -> None:
     st.caption(
         plain(origin(view.record))
         + " · "
-        + _("In per cent. Grey: half or less, which going by place gets. * rarer nouns, on which no head is chosen.")
+        + _("In per cent. Grey: half or less, which position alone gets. * rarer nouns, on which no head is chosen.")
     )
 
 

@@ -99,7 +99,7 @@ def _says(view: View, word: str, weight: np.ndarray, change: np.ndarray, of: str
         use=rank(change),
     )
     if most != view.head:
-        said += " " + _("Most moves without {other}, which gives {weight}.").format(
+        said += " " + _("The largest change is without {other}, which gives {weight}.").format(
             other=str(HeadId(*most)), weight=f"{float(weight[most]):.2f}"
         )
     return said

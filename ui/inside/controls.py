@@ -120,7 +120,7 @@ def _sentence(row: DeltaGenerator) -> Record:
     with row:
         layer, head = _layer_head(sizes.layers, sizes.heads)
     if error is not None:
-        kept = _("Below, d_model {d_model} with {heads} heads, d_ff {d_ff} and {layers} layers stays.").format(
+        kept = _("Below: still d_model {d_model} with {heads} heads, d_ff {d_ff} and {layers} layers.").format(
             d_model=sizes.d_model, heads=sizes.heads, d_ff=sizes.d_ff, layers=sizes.layers
         )
         st.error(f"{explain(error)} {plain(kept)}", icon="✋")

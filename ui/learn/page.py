@@ -105,11 +105,11 @@ def _buttons(settings: Settings, race: Race | None) -> bool:
         is_pressed = True
     off = None
     if state != "resting":
-        off = _("Pause first.") if is_busy else _("This run is at its end.") if is_same else None
-    if _button(_("Step ahead"), "step", off=off, help=_("Trains up to the next checkpoint, then rests.")):
+        off = _("Pause first.") if is_busy else _("This run is finished.") if is_same else None
+    if _button(_("Step ahead"), "step", off=off, help=_("Trains up to the next checkpoint, then pauses.")):
         (race if race is not None and state == "resting" else runs.new_race(settings)).one_checkpoint()
         is_pressed = True
-    off = _("Nothing was trained here yet.") if race is None else None
+    off = _("Nothing has been trained here yet.") if race is None else None
     if _button(_("Reset"), "reset", off=off, help=_("Ends this run and discards it.")):
         runs.forget_race()
         is_pressed = True
@@ -163,7 +163,7 @@ def _tab(opened: str, settings: Settings) -> None:
     elif not shown.is_trained:
         st.info(_("Train first: this tab shows what was learnt."))
     elif shown.live:
-        st.info(_("Drawn when the training is paused or at its end."))
+        st.info(_("Drawn when the training is paused or finished."))
     elif opened == "curves":
         curves_tab(shown)
     else:

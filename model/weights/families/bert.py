@@ -18,7 +18,7 @@ def config(raw: dict[str, Any], position_offset: int = 0) -> TransformerConfig:
             kind=clipped(raw["position_embedding_type"]),
         )
     if raw.get("embedding_size", raw["hidden_size"]) != raw["hidden_size"]:
-        raise HeadworkError("Models whose embeddings have another width than their layers are not supported.")
+        raise HeadworkError("Models whose embeddings have a different width from their layers are not supported.")
     return TransformerConfig(
         vocab_size=raw["vocab_size"],
         d_model=raw["hidden_size"],
