@@ -39,7 +39,7 @@ def _whole(variable: str, default: int) -> int:
     value = os.environ.get(variable, "").strip()
     if not value:
         return default
-    if value.isascii() and value.isdigit() and 1 <= int(value[:9]) <= MOST_THREADS:
+    if value.isascii() and value.isdigit() and len(value) < 10 and 1 <= int(value) <= MOST_THREADS:
         return int(value)
     raise HeadworkError(
         "{variable} is {value}, but it takes a whole number from 1 to {most}. Leave it out for {default}.",

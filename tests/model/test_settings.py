@@ -16,7 +16,7 @@ def test_threads_are_read(monkeypatch, value, n):
     assert threads() == n
 
 
-@pytest.mark.parametrize("value", ["auto", "0", "-1", "1.5", "2 threads", "²", "٣", "9" * 5000])
+@pytest.mark.parametrize("value", ["auto", "0", "-1", "1.5", "2 threads", "²", "٣", "9" * 5000, "1".zfill(9) + "0" * 9])
 def test_threads_that_make_no_sense_are_named_with_what_would_do(monkeypatch, value):
     monkeypatch.setenv("HEADWORK_THREADS", value)
     with pytest.raises(HeadworkError, match=r"^HEADWORK_THREADS is '.*a whole number from 1") as told:
