@@ -51,12 +51,14 @@ def sha256_of(path: Path) -> str:
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
-    """Writes a file, text as UTF-8; until it is all on the disk, what was there before stays.
+    r"""Writes a file, text as UTF-8; until it is all on the disk, what was there before stays.
+
+    Bytes of a file name that are no UTF-8 come as lone surrogates: they are escaped, in JSON as JSON has it (\udcff).
 
     Raises:
         OSError: the file can't be written; `filename` says which. Nothing is left beside it.
     """
-    content = content.encode() if isinstance(content, str) else content
+    content = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
     beside = _beside(path)
     try:
         with beside.open("wb") as stream:

@@ -45,6 +45,10 @@ def read_json_lines(name: str, lines: Sequence[str]) -> list[Sentence | Passage 
 def _object(line: str) -> dict[str, Any]:
     try:
         value = json.loads(line)
+        if "\\ud" in line.lower():  # the half of a pair, which no file and no browser takes
+            json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise Broken("it holds half of a surrogate pair (\\ud800 to \\udfff)") from error
     except (ValueError, RecursionError) as error:
         where = f" at character {error.pos + 1}" if isinstance(error, json.JSONDecodeError) else ""
         raise Broken(f"this is not JSON{where}") from error

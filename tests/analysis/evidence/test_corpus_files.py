@@ -330,6 +330,21 @@ def test_a_file_twice_as_long_takes_twice_the_steps(make):
     assert long <= 4.4 * short
 
 
+@pytest.mark.parametrize("line", ["a\n\n", "a\tb\n\n"])
+def test_a_line_of_too_few_columns_costs_few_steps(line):
+    """1 MB holds 300,000 of them."""
+    assert lines_run(read_content, "a.conllu", line.encode() * 200) <= 60 * 200
+
+
+@pytest.mark.parametrize("name", ["id", "doc", "deprels", "words"])
+def test_half_of_a_surrogate_pair_is_a_broken_line(name):
+    whole = {"words": ["a", "😀"], "heads": [1, -1], "deprels": ["det", "root"], "id": "x", "doc": "y"}
+    broken = whole | {name: ["\ud800", "b"] if isinstance(whole[name], list) else "\udfff"}
+    corpus = read_content("a.jsonl", "\n".join(map(json.dumps, (whole, broken, whole))).encode())
+    assert [(problem.line, "surrogate" in problem.reason) for problem in corpus.problems] == [(2, True)]
+    assert len(corpus.sentences) == 2
+
+
 @pytest.mark.parametrize("size, n_problems", [(MOST_WORDS, 0), (MOST_WORDS + 1, 1)])
 def test_a_sentence_longer_than_any_model_reads_is_said_and_left_out(size, n_problems):
     heads = [-1, *[0] * (size - 1)]

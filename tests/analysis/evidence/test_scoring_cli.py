@@ -117,6 +117,12 @@ def run(arguments, **options):
     return subprocess.Popen([sys.executable, "-m", "analysis", *arguments], cwd=ROOT, env=environment, **options)
 
 
+def test_a_file_whose_name_is_no_utf8(tmp_path):
+    file, out = write(tmp_path / os.fsdecode(b"\xff.jsonl"), 3), tmp_path / "out.json"
+    assert cli.main([str(file), "--model", "toy", "--json", str(out)]) == 0
+    assert json.loads(out.read_bytes())["provenance"]["files"][0]["name"] == file.name
+
+
 def test_a_killed_run_goes_on_and_writes_the_same_bytes(tmp_path, monkeypatch):
     file, out, straight = write(tmp_path / "c.jsonl", 240), tmp_path / "out.json", tmp_path / "straight.json"
     arguments = [str(file), "--json", str(out)]
