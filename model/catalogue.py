@@ -128,6 +128,12 @@ def resolve(model_id: str) -> Entry:
         HeadworkError: it names nothing, a toy of impossible size, a trained model that is no longer kept, or a
             model that the operator does not offer.
     """
+    if not isinstance(model_id, str):
+        raise HeadworkError(
+            "A model is named by a text, such as {example} or the path of a folder; this is {model_id}.",
+            example=DEFAULT_MODEL,
+            model_id=shown(model_id),
+        )
     allowed = _allowed()
     id_ = _offered(model_id.strip(), allowed) if allowed else model_id
     if id_ is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from model.catalogue import DEFAULT_MODEL, E5, local_folder, resolve
@@ -14,12 +15,12 @@ LARGEST_DOWNLOAD = 4_000_000_000  # bytes; weights have to fit in memory as well
 
 
 def load(
-    model_id: str = DEFAULT_MODEL, *, download: bool = False, progress: hub.Progress | None = None
+    model_id: str | Path = DEFAULT_MODEL, *, download: bool = False, progress: hub.Progress | None = None
 ) -> AttentionModel:
     """Load a model.
 
     Args:
-        model_id: see `model.catalogue`.
+        model_id: see `model.catalogue`; a Path is always a folder, or the file of a model trained here.
         download: fetch a hub model that is not on this computer. Nothing is fetched unasked.
         progress: called with (bytes done, bytes in all, file name); what it raises stops the download.
 
@@ -27,7 +28,7 @@ def load(
         NotDownloaded: a hub model that isn't here, and `download` is False.
         HeadworkError: the id names nothing, or the model can't be fetched or read.
     """
-    entry = resolve(model_id)
+    entry = resolve(os.path.join(".", model_id) if isinstance(model_id, Path) else model_id)
     folder = _fetched(entry, download, progress) if entry.source == "hub" else entry.folder
     try:
         return _load(entry, folder)

@@ -248,7 +248,15 @@ class AttentionModel:
         )
 
     def _factors(self, head_mask: Iterable[Iterable[float]] | NDArray[np.float32]) -> torch.Tensor:
-        factors = np.asarray(head_mask, dtype=np.float32)
+        try:
+            factors = np.asarray(head_mask, dtype=np.float32)
+        except (TypeError, ValueError):  # text, rows of unequal length
+            factors = np.array(np.nan, dtype=np.float32)
+        if not np.isfinite(factors).all():
+            raise HeadworkError(
+                "A head mask holds a number for each head, 0 = off and 1 = as it is; this one doesn't: {head_mask}.",
+                head_mask=shown(head_mask),
+            )
         if factors.shape != (self.n_layers, self.n_heads):
             raise HeadworkError(
                 "The head mask has the shape {found}; this model takes a factor for each of "

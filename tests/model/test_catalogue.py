@@ -73,6 +73,21 @@ def test_a_hub_id_is_a_hub_model_of_unknown_size():
     assert (entry.id, entry.source, entry.download_bytes) == ("someone/some-bert", "hub", None)
 
 
+def test_a_folder_may_be_a_path(folder, monkeypatch):
+    monkeypatch.chdir(folder.parent)
+    assert load(folder).id == load(folder.relative_to(folder.parent)).id == str(folder)
+    with pytest.raises(HeadworkError, match="There is no folder"):
+        load(Path("minilm"))
+
+
+@pytest.mark.parametrize("offered", ["", "minilm"])
+@pytest.mark.parametrize("model_id", [None, 3, b"toy", ["toy"]])
+def test_what_is_no_text_names_no_model(monkeypatch, model_id, offered):
+    monkeypatch.setenv("HEADWORK_MODELS", offered)
+    with pytest.raises(HeadworkError, match="A model is named by a text"):
+        load(model_id)
+
+
 def test_a_folder_has_one_id_however_it_is_written(folder, monkeypatch):
     monkeypatch.chdir(folder.parent)
     for spelling in (str(folder), "./tiny", "tiny", "../" + folder.parent.name + "/tiny/"):

@@ -204,6 +204,17 @@ def test_a_gate_of_another_shape_is_refused(builtin, shape):
         builtin.trace("The cat sat.", head_mask=np.ones(shape))
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf, "on", None])
+def test_a_head_mask_of_anything_but_numbers_is_refused(builtin, value):
+    with pytest.raises(HeadworkError, match="a number for each head"):
+        builtin.trace("The cat sat.", head_mask=[[value] * 12] * 6)
+
+
+def test_a_head_mask_of_rows_of_unequal_length_is_refused(builtin):
+    with pytest.raises(HeadworkError, match="a number for each head"):
+        builtin.trace("The cat sat.", head_mask=[[1], [1, 0]])
+
+
 def test_a_tokenizer_that_knows_more_than_the_model_is_refused_when_it_matters(minilm_folder, tmp_path):
     transformers = pytest.importorskip("transformers")
     sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
