@@ -57,7 +57,7 @@ def _patterns(patterns: tuple[Pattern, ...]) -> list[str]:
             )
             for rule, value, n in pattern.evidence
         ]
-        sentences.append(f"{_(pattern.title)}: {'; '.join(reasons)}")
+        sentences.append(f"{_(pattern.title)}{_(': ')}{_('; ').join(reasons)}")
     return sentences
 
 
@@ -70,7 +70,7 @@ def _similar(trace: AttentionTrace, view: View) -> None:
     farthest = found.farthest(view.layer, view.head, SIMILAR_HEADS)
     for label, heads in ((_("nearest"), nearest), (_("farthest"), farthest)):
         names = " · ".join(f"{layer + 1}-{head + 1} ({bits:.2f})" for layer, head, bits in heads)
-        st.markdown(f"- {label}: {names}")
+        st.markdown(f"- {label}{_(': ')}{names}")
     said = _("Jensen–Shannon divergence in bits over {n} rows: 0 = the same rows, 1 = no key in common.")
     st.caption(said.format(n=found.n_rows))
 

@@ -202,7 +202,7 @@ def _whose_words(trace: AttentionTrace, reading: Reading, view: View) -> list[st
 
 
 def _and(names: tuple[str, ...]) -> str:
-    return _(" and ").join(names) if len(names) < 3 else ", ".join(names)
+    return _(" and ").join(names) if len(names) < 3 else _(", ").join(names)
 
 
 def _tabs(trace: AttentionTrace, reading: Reading, view: View, style: Style) -> None:

@@ -52,7 +52,7 @@ def card_tab(view: View) -> None:
         )
         worse = [table for table in tables if not table.beats[view.head] and not table.is_thin]
         if worse:
-            listed = ", ".join(_short(table) for table in worse[:12])
+            listed = _(", ").join(_short(table) for table in worse[:12])
             small(_("No better than the baseline: {list}.").format(list=listed))
     with right:
         st.markdown(f"**{plain(_('What else it does'))}**")
@@ -101,7 +101,7 @@ def _elsewhere(view: View) -> list[str]:
         if record is None or corpus == view.corpus:
             continue
         better = [table for table in _by_gain(record, view.head) if table.beats[view.head]][:MOST_ELSEWHERE]
-        listed = ", ".join(
+        listed = _(", ").join(
             f"{_short(table)} {percent(float(table.accuracy[view.head]))} ({points(float(table.gain[view.head]))})"
             for table in better
         )
@@ -190,7 +190,9 @@ def _else(view: View, tables: list[Table]) -> list[str]:
     n_objects = [table for table in tables if head_ties(table, view.name)]
     if n_objects:
         says.append(
-            _("Can't be told from the best head of: {list}.").format(list=", ".join(_short(t) for t in n_objects[:8]))
+            _("Can't be told from the best head of: {list}.").format(
+                list=_(", ").join(_short(t) for t in n_objects[:8])
+            )
         )
     return says
 
@@ -222,7 +224,7 @@ def _measured_patterns(view: View) -> list[str]:
     near = found["nearest"][layer * view.record.shape[1] + head]
     says.append(
         _("Nearest heads: {list} (divergence in bits, 0 = the same).").format(
-            list=", ".join(f"{name} ({bits:.2f})" for name, bits in near)
+            list=_(", ").join(f"{name} ({bits:.2f})" for name, bits in near)
         )
     )
     says.append(

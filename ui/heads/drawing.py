@@ -78,7 +78,7 @@ def _sentence_alt(view: View, shown: Shown) -> str:
         for asking, looked, is_right in shown.arrows
         if looked >= 0
     ]
-    return _("Arrows of head {name}: {list}").format(name=view.name, list="; ".join(told))
+    return _("Arrows of head {name}: {list}").format(name=view.name, list=_("; ").join(told))
 
 
 def link_name(link: Link, words: Sequence[str]) -> str:

@@ -41,7 +41,7 @@ def how_chosen(table: Table) -> str:
     )
     if len(found["heads"]) > 1:
         shares = list(zip(found["heads"], found["chosen_in"], strict=True))
-        listed = ", ".join(f"{name} {percent(share)}" for name, share in shares[:MOST_HEADS])
+        listed = _(", ").join(f"{name} {percent(share)}" for name, share in shares[:MOST_HEADS])
         listed += ", …" if len(shares) > MOST_HEADS else ""
         says += " " + _("How often each was chosen: {list}.").format(list=listed)
     return says
@@ -101,7 +101,7 @@ def _fails(view: View, each: dict[str, Any]) -> str:
     worst = sorted(pair for pair in pairs if pair[0] < FAILS_BELOW)[:MOST_FAILURES]
     if not worst or view.name not in (each["held_out"] or {"heads": ()})["heads"]:
         return ""
-    listed = ", ".join(f"{name} {percent(share)}" for share, name in worst)
+    listed = _(", ").join(f"{name} {percent(share)}" for share, name in worst)
     return _("{head} fails most for {list}.").format(head=view.name, list=listed)
 
 
@@ -110,7 +110,7 @@ def _opposite(table: Table) -> str:
     last = [head for head in reversed(table.ranked()) if table.accuracy[head] < OPPOSITE][:MOST_FAILURES]
     if not last:
         return ""
-    listed = ", ".join(f"{HeadId(*head)} {percent(float(table.accuracy[head]))}" for head in last)
+    listed = _(", ").join(f"{HeadId(*head)} {percent(float(table.accuracy[head]))}" for head in last)
     return _("These look at the noun of the other gender: {list}.").format(list=listed)
 
 

@@ -145,7 +145,7 @@ def busiest(tables: list[Table], heads: list[tuple[int, int]]) -> str:
     if len(serves[head]) < 2:
         return _("No head here beats the baseline on more than one of {total} relations.").format(total=len(tables))
     return _("One head serves several: {head} beats the baseline on {n} of {total} ({list}).").format(
-        head=str(HeadId(*head)), n=len(serves[head]), total=len(tables), list=", ".join(serves[head])
+        head=str(HeadId(*head)), n=len(serves[head]), total=len(tables), list=_(", ").join(serves[head])
     )
 
 
@@ -172,7 +172,7 @@ def _controls(view: View) -> None:
         n_clear = sum(_is_clear(record.table(task, way)) for task, way in tasks) if record else 0
         said.append(_("{run}: {n} of {total}").format(run=_(VARIANTS[name]), n=n_clear, total=len(tasks)))
     st.markdown(
-        plain(_("Tasks whose gain has its whole interval above +5 points — {list}.").format(list="; ".join(said)))
+        plain(_("Tasks whose gain has its whole interval above +5 points — {list}.").format(list=_("; ").join(said)))
     )
     st.dataframe(
         [row for _gain_of, row in sorted(rows, key=lambda pair: -pair[0])], hide_index=True, key="heads_controls"

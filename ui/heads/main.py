@@ -184,7 +184,7 @@ def _how_chosen(table: Table) -> str:
         return gender.how_chosen(table)
     says = _("Chosen on half of the sentences, scored on the other half. Below: each head as if asked alone.")
     if len(table.ties) > 1:
-        says += " " + _("Can't be told from the best: {heads}.").format(heads=", ".join(table.ties[1:6]))
+        says += " " + _("Can't be told from the best: {heads}.").format(heads=_(", ").join(table.ties[1:6]))
     if not table.stable:
         says += " " + _("From fewer than 50 sentences, so the name of the best may change.")
     return says
@@ -193,7 +193,7 @@ def _how_chosen(table: Table) -> str:
 def _about_coreference(view: View) -> None:
     table = view.table
     known = {name: value for name, value in table.baselines.items() if name in BASELINES}
-    listed = ", ".join(f"{baseline_label(name)} {percent(value)}" for name, value in known.items())
+    listed = _(", ").join(f"{baseline_label(name)} {percent(value)}" for name, value in known.items())
     said = _("Baselines: {list}; chance {chance}.").format(list=listed, chance=percent(table.chance or 0))
     if table.query_control is not None:
         said += " " + _("{head} asked from other words of the passage finds {share}.").format(
@@ -209,7 +209,7 @@ def _by_cue(view: View, cues: list[dict[str, Any]]) -> str:
     """Where the head fails: its accuracy by what decides the pronoun, the best cue first."""
     layer, head = view.head
     found = sorted(((float(each["accuracy"][layer][head]), each) for each in cues), key=lambda pair: -pair[0])
-    listed = ", ".join(
+    listed = _(", ").join(
         _("{cue} {share} of {n}").format(cue=_(CUES.get(each["cue"], each["cue"])), share=percent(share), n=each["n"])
         for share, each in found
     )
@@ -234,7 +234,7 @@ def _other_corpora(view: View) -> str:
                     best=best,
                 )
             )
-    return _("{head} elsewhere — {list}.").format(head=view.name, list="; ".join(found)) if found else ""
+    return _("{head} elsewhere — {list}.").format(head=view.name, list=_("; ").join(found)) if found else ""
 
 
 def _where_it_fails(record: Record, table: Table) -> str:
@@ -249,7 +249,7 @@ def _where_it_fails(record: Record, table: Table) -> str:
             failed.append(task if direction else task_name(task, ""))
     if not failed or not table.direction:
         return ""
-    return _("On this corpus no head clearly beats position on: {list}.").format(list=", ".join(failed[:8]))
+    return _("On this corpus no head clearly beats position on: {list}.").format(list=_(", ").join(failed[:8]))
 
 
 def _left_out(record: Record) -> str:

@@ -104,7 +104,7 @@ def _result(view: View, shown: Shown, maps: WordMaps) -> str:
     link = shown.links[0]
     if link.relation == "coref":
         row = maps.maps[view.head[0], view.head[1], link.asking]
-        listed = ", ".join(f"“{maps.words[word]}” {float(row[word]):.2f}" for word in shown.others)
+        listed = _(", ").join(f"“{maps.words[word]}” {float(row[word]):.2f}" for word in shown.others)
         return said + " " + _("“{pronoun}” gives {list}.").format(pronoun=maps.words[link.asking], list=listed)
     n_heads = int((maps.target[link.asking] == link.wanted).sum())
     return (

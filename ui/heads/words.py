@@ -225,7 +225,7 @@ def origin(record: Record) -> str:
     name = _(label)
     if len(name) > LONGEST_NAME:
         name = re.split(r" \(|（", name)[0]
-    parts = [name, corpus_name(record), ", ".join(each for each in counted if each)]
+    parts = [name, corpus_name(record), _(", ").join(each for each in counted if each)]
     if variant != "trained":
         parts.insert(1, _(VARIANTS[variant]))
     if about.get("date"):

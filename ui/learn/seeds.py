@@ -41,7 +41,7 @@ def _tab(settings: Settings, was_busy: bool) -> None:
                 st.rerun()
         else:
             names = network_names(runs.sizes(settings))
-            label = _("Train {networks}: {n} runs").format(networks=", ".join(names), n=n * len(names))
+            label = _("Train {networks}: {n} runs").format(networks=_(", ").join(names), n=n * len(names))
             if st.button(label, key="learn_seeds_start"):
                 runs.new_trial(settings, n).job.go()
                 st.rerun()

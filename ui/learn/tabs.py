@@ -105,7 +105,7 @@ def says(
         values = {
             "relation": relation,
             "heads": _names(np.argwhere(is_needed)) or _names(taken[number]),
-            "rest": ", ".join(percent(value) for value in left[is_needed]),
+            "rest": _(", ").join(percent(value) for value in left[is_needed]),
             "worst": _names(np.argwhere(left == left.min())[:1]),
             "least": percent(left.min()),
             "whole": percent(whole),
@@ -116,7 +116,7 @@ def says(
 
 
 def _names(heads: Iterable[Sequence[int]]) -> str:
-    return ", ".join(str(HeadId(layer, head)) for layer, head in heads)
+    return _(", ").join(str(HeadId(layer, head)) for layer, head in heads)
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)

@@ -85,7 +85,7 @@ def hidden(settings: Settings) -> list[str]:
     wholly = [name for name, share in zip(relation_names(task), shares, strict=True) if share == 1]
     if wholly:
         sentence = _("The mask hides the keys of {relations}: that can only be guessed, 1 in {n} times right.")
-        said.append(sentence.format(relations=", ".join(wholly), n=round(1 / task.chance)))
+        said.append(sentence.format(relations=_(", ").join(wholly), n=round(1 / task.chance)))
     for name, share in zip(relation_names(task), shares, strict=True):
         if 0 < share < 1:
             said.append(_("The mask hides {share:.0%} of the keys of {relation}.").format(share=share, relation=name))

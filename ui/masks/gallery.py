@@ -130,7 +130,7 @@ def _in_words(allowed: Bools, trace: AttentionTrace, kind: str, size: int, n_lay
     if kind == "padding":
         said += " " + _("Padding may look, but no token looks at it: its rows don't matter.")
     if empty := empty_rows(allowed):
-        names = ", ".join(trace.tokens[row] for row in empty[:6]) + (" …" if len(empty) > 6 else "")
+        names = _(", ").join(trace.tokens[row] for row in empty[:6]) + (" …" if len(empty) > 6 else "")
         said += " " + _("Rows that see nothing: {n} ({names}). Their weights and head outputs are 0, not NaN.").format(
             n=len(empty), names=names
         )

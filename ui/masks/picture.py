@@ -58,7 +58,7 @@ def honest(first: AttentionTrace, second: AttentionTrace) -> None:
         not_what = (
             _("not how a trained decoder attends") if hides_later else _("not how a model trained with it attends")
         )
-        caution(said.format(mask=", ".join(others), trained=name(own), not_what=not_what))
+        caution(said.format(mask=_(", ").join(others), trained=name(own), not_what=not_what))
     unread(first)
     pronouns_without_token(first)
     if first.mask == second.mask:
