@@ -438,7 +438,7 @@ def test_a_chinese_sentence_opens_on_gender_in_chinese_with_what_it_is_not(chine
     assert "Other nouns in the same sentences: 96 % [91, 99] of 384." in app.words
     assert "Rarer nouns, never chosen on: 85 % of 128, 4 pairs of nouns." in app.words
     assert "The mean of all heads' maps: 49 %. 64 sentences are left out" in app.words
-    assert "8-1 fails most for 国王/王后 78 %" in app.words and "look at: 8-3 1 %" in app.words
+    assert "8-1 fails most for 国王/王后 78 %" in app.words and "noun of the other gender: 8-3 1 %" in app.words
     assert "The best of 144 heads is partly luck" in app.words
 
 
