@@ -12,7 +12,9 @@ from analysis.words.units import by_pieces
 from tests.models import load
 from ui.attention.compare import pairs
 from ui.attention.view import LEVELS
+from ui.frame import links
 from ui.frame.examples import examples
+from ui.frame.shell import LARGE
 from viz.style import COLORSCALES
 
 FIRST = examples()[0].text
@@ -237,6 +239,18 @@ def test_large_text_makes_everything_larger(app):
     assert app.figures()[0]["layout"]["xaxis"]["tickfont"]["size"] > 1.2 * small
     assert component(app, "strip")["text_scale"] == component(app, "overview")["text_scale"] == 1.4
     assert app.link["large"] == "on"
+
+
+def test_back_makes_text_small_again_in_the_same_run(app, monkeypatch):
+    def styles():
+        return "".join(each.proto.body for each in app.test.get("html"))
+
+    app.open(large="on")
+    assert LARGE in styles()
+    del app.test.query_params["large"]
+    monkeypatch.setattr(links, "went_back", lambda: True)
+    app.run()
+    assert app.value("large") is False and LARGE not in styles()
 
 
 # -- tabs ------------------------------------------------------------------------------------------------------------

@@ -70,8 +70,7 @@ def token_strip(
     """
     maximum, layer = look.style.maximum, shown.layer
     n_heads, n_tokens = len(shown.attention), len(shown.labels)  # the session keeps what callbacks hold: no maps
-    name = ("strip", source, layer, maximum, shown.attention.shape)
-    maps = _message(name, lambda: strip_maps(shown, maximum=maximum))
+    maps = _message(("strip", source, layer, maximum, n_heads, n_tokens), lambda: strip_maps(shown, maximum=maximum))
     view = strip_view(shown, chosen, look, maps=maps["id"], t=translator())
 
     def pin() -> None:

@@ -49,8 +49,8 @@ def build_pages() -> dict[str, list[st.Page]]:
 def run_app() -> None:
     """One run of the app: the frame, then the page that the address asks for."""
     _leave_the_pages_folder()
-    _look()
     links.follow_history()
+    _look()
     languages.begin()
     st.set_option("client.showSidebarNavigation", True)  # off in config.toml: see there
     page = st.navigation(build_pages())

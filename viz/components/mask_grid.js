@@ -24,10 +24,6 @@ function make(tag, text, attributes = {}) {
   return node;
 }
 
-function fill(sentence, values) {
-  return sentence.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
-}
-
 class Grid {
   constructor(parent) {
     this.root = parent.querySelector("template").content.firstElementChild.cloneNode(true);
