@@ -3,6 +3,7 @@
 import pytest
 
 from tests.pages.conftest import ROOT
+from ui.frame import links
 from ui.frame.shell import MENU
 
 PAGES = [name for pages in MENU.values() for name in pages]
@@ -81,3 +82,12 @@ def test_what_a_page_started_ends_when_it_is_left(app):
     app.test.switch_page("pages/masks.py")
     app.run().run()
     assert ended == [1]
+
+
+def test_back_to_the_usual_toy_shows_its_sizes(app, monkeypatch):
+    app.open(model="toy").pick("toy_d_model", 64)
+    assert "d_model=64" in app.link["model"]
+    app.test.query_params["model"] = "toy"
+    monkeypatch.setattr(links, "went_back", lambda: True)
+    app.run()
+    assert app.value("toy_d_model") == 32 and app.link["model"] == "toy"

@@ -116,6 +116,8 @@ def _first_model() -> None:
     if "model" in st.session_state:
         return
     st.session_state["model"] = links.read("model", _named_in_link, default_id())
+    if st.session_state["model"] == "toy":  # after Back the fields may say other sizes
+        st.session_state.update({f"toy_{name}": first for name, first in TOY_DEFAULTS.items()})
     in_link = "model" in st.query_params
     st.session_state["model_by_hand"] = in_link and not examples.brings(
         st.query_params.get("text"), st.session_state["model"]
