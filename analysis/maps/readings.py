@@ -159,8 +159,8 @@ def value_norms(model: AttentionModel, text: str, mask: Mask | str = "bidirectio
 def _norms_of_block(block: TransformerBlock, x: torch.Tensor) -> torch.Tensor:
     attention = block.attention
     x = block.attention_norm(x) if block.norm == "pre" else x  # (1, N, d_model)
-    values = attention.split_heads(attention.W_v(x))[0]  # (h, N, d_k)
-    weight = attention.W_o.weight  # (d_model, d_model), out × in
+    values = attention.share_heads(attention.split_heads(attention.W_v(x)))[0]  # (h, N, d_k)
+    weight = attention.W_o.weight  # (d_model, h·d_k), out × in
     assert isinstance(weight, torch.Tensor)
     shares = weight.T.reshape(attention.num_heads, attention.d_k, attention.d_model)  # (h, d_k, d_model)
     return torch.stack([(v @ w).norm(dim=-1) for v, w in zip(values, shares, strict=True)])  # (h, N)

@@ -120,6 +120,22 @@ def test_heads_vectors_add_up_to_the_attention_output(norm, bias, mask):
         np.testing.assert_allclose(norms[layer], f.norm(dim=-1), rtol=1e-4)
 
 
+def test_norms_where_query_heads_share_a_key_head():
+    """Of one token a head's vector is what its slice adds to the output, the other heads off and without W_o's bias."""
+    torch.manual_seed(0)
+    config = TransformerConfig(
+        vocab_size=0, d_model=24, num_heads=4, num_layers=1, d_ff=32, norm="pre", num_key_heads=2, head_width=8
+    )
+    toy = load("toy")
+    model = AttentionModel(toy.entry, Transformer(config), toy.tokenizer, sha256=None, packed=False)
+    (norms,) = value_norms(model, "a")  # (h, 1)
+    _, _, output = model.run("a")
+    block, steps = model.transformer.blocks[0], output.blocks[0]
+    for head, alone in enumerate(torch.eye(4)):
+        added = block.attention(steps.attention_input, head_mask=alone)[0] - block.attention.W_o.bias
+        assert norms[head, 0] == pytest.approx(float(added.norm()), rel=1e-4)
+
+
 def test_norms_by_words_and_without_special_tokens(minilm):
     trace = minilm.trace(TEXT)
     norms = value_norms(minilm, TEXT)
