@@ -14,6 +14,7 @@ from ui.attention.compare import pairs
 from ui.attention.view import LEVELS
 from ui.frame import links
 from ui.frame.examples import examples
+from ui.frame.languages import translate
 from ui.frame.shell import LARGE
 from viz.style import COLORSCALES
 
@@ -477,5 +478,6 @@ def test_files_are_made_in_the_language_of_the_page(app, monkeypatch):
     made = {}
     monkeypatch.setattr(st, "download_button", lambda label, make, **more: made.update({more["file_name"]: make}))
     app.open(lang="zh", text=FIRST, model="minilm", layer="4", head="2", view="take")
-    assert "注意力头 4-2" in made["headwork-4-2.svg"]().decode()
+    title = translate("Head {name}", "zh").format(name="4-2")
+    assert title != "Head 4-2" and f">{title}<" in made["headwork-4-2.svg"]().decode()
     assert '<html lang="zh' in made["headwork.html"]().decode()
