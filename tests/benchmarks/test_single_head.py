@@ -10,7 +10,7 @@ from model.training import Settings, Training
 def test_few_letters_asks_for_the_two_neighbours_and_nothing_beyond_the_ends():
     task = single_head.few_letters()
     batch = task.batch(torch.Generator().manual_seed(0), 8)
-    assert int(batch.ids.max()) < 10 and batch.arcs[0].tolist()[:2] == [[-1, 1], [0, 2]]
+    assert int(batch.ids.max()) < 10 and batch.keys[0].tolist()[:2] == [[-1, 1], [0, 2]]
     for query in range(1, 11):
         assert torch.equal(batch.targets[:, query, 0], batch.ids[:, query - 1])
         assert torch.equal(batch.targets[:, query, 1], batch.ids[:, query + 1])

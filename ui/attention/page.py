@@ -50,10 +50,12 @@ STYLE = """<style>
   .st-key-beside-map .st-key-layer-head .stButtonGroup button { flex: 0 0 34px; }
 }
 </style>"""
-# These heights are for a laptop's window, 720 pixels high; a higher window has a higher map.
+# These heights are for a laptop's window, 720 pixels high; a higher window has a higher map, as long as its column is as
+# wide: a map is square.
 HEIGHTS = "".join(
-    f".st-key-large-map-{height} .stPlotlyChart {{ height: max({height}px, {height - 720}px + 100vh) !important; }}\n"
-    for height in (MAP_HEIGHT, HIGH_MAP_HEIGHT, LARGE_MAP_HEIGHT)
+    f".st-key-large-map-{height} .stPlotlyChart {{ height: max({height}px, min({height - 720}px + 100vh, {widest})) "
+    "!important; }\n"
+    for height, widest in {MAP_HEIGHT: "50vw - 60px", HIGH_MAP_HEIGHT: "38vw - 60px", LARGE_MAP_HEIGHT: "50vw"}.items()
 )
 TABS = {
     "heads": "More maps",
