@@ -354,7 +354,8 @@ def test_512_tokens_are_drawn_and_answered(page: Page, server: str):
     type_sentence(page, "the cat sat on a mat " * 200)
     expect(status(page)).to_contain_text("N = 512", timeout=60_000)
     settled(page)
-    assert len(weights(page)) == 512
+    assert len(weights(page)) == 128  # of 4 × 4 weights the largest, said in the picture
+    expect(page.locator(".st-key-head_map .infolayer")).to_contain_text("4 × 4")
     expect(page.locator(".overview .legend")).to_contain_text("each cell: the largest of 8 × 8 weights")
     page.locator(".st-key-strip-strip .strip .token").nth(3).hover()
     expect(page.locator(".st-key-strip-strip .strip .source")).to_have_attribute("data-index", "3")

@@ -50,8 +50,8 @@ STYLE = """<style>
   .st-key-beside-map .st-key-layer-head .stButtonGroup button { flex: 0 0 34px; }
 }
 </style>"""
-# These heights are for a laptop's window, 720 pixels high; a higher window has a higher map, as long as its column is as
-# wide: a map is square.
+# These heights are for a laptop's window, 720 pixels high. A higher window has a higher map, where its column is
+# as wide: a map is square.
 HEIGHTS = "".join(
     f".st-key-large-map-{height} .stPlotlyChart {{ height: max({height}px, min({height - 720}px + 100vh, {widest})) "
     "!important; }\n"
