@@ -65,7 +65,12 @@ class FastTokenizer(Tokenizer):
         self._unknown_id = _first_id(backend, (named["unk_token"], *UNKNOWN_TOKENS))
         ordinary = {self._unknown_id, _first_id(backend, (named["mask_token"], *MASK_TOKENS))}
         self._special = {id_ for id_, token in added.items() if token.special} - ordinary
-        self._byte_level = '"ByteLevel"' in (backend.to_str() if backend.pre_tokenizer is not None else "")
+        self._byte_level = backend.pre_tokenizer is not None and any(
+            b'"ByteLevel"'
+            in part.__getstate__()  # its JSON; that of all of `backend` passes every id up to the largest
+            for part in (backend.pre_tokenizer, backend.normalizer, backend.decoder, backend.post_processor)
+            if part is not None
+        )
         pad_id = _first_id(backend, (named["pad_token"], padding.get("pad_token"), *PAD_TOKENS))
         self._padding = None
         if pad_id is not None:

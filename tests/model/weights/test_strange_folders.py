@@ -229,6 +229,17 @@ def test_a_text_that_takes_too_long_is_given_up_by_the_clock(folder, monkeypatch
     assert time.monotonic() - started < 5
 
 
+def test_an_id_of_thousands_of_millions_in_tokenizer_json_takes_no_time(whole):
+    path = whole / "tokenizer.json"
+    tokenizer = json.loads(path.read_text())
+    tokenizer["model"]["vocab"]["abc"] = 4_000_000_000
+    path.write_text(json.dumps(tokenizer))
+    started = time.monotonic()
+    with pytest.raises(HeadworkError, match=r"the id 4000000000, but the model has vectors for ids below 60"):
+        load(str(whole)).trace("abc")
+    assert time.monotonic() - started < 20  # minutes, and gigabytes, where each id up to it is passed
+
+
 def test_a_call_that_was_given_up_is_waited_for_by_nobody_and_the_next_runs_when_it_ends():
     limit = TimeLimit(0.05)
     with pytest.raises(TimeoutError):
