@@ -82,6 +82,12 @@ def test_large_numbers_that_only_add_up_to_infinity_are_taken(folder):
     assert load_folder(folder).transformer.blocks[0].attention.W_q.weight.min() == torch.tensor(3e38)
 
 
+def test_weights_that_lead_to_maps_of_nan_are_told_and_not_drawn(whole):
+    edit_weights(whole, lambda tensors: tensors[QUERY].fill_(3e38))
+    with pytest.raises(HeadworkError, match="grow beyond float32"):
+        load(str(whole)).trace("abc")
+
+
 # Quantised, or not a model
 
 
