@@ -7,6 +7,7 @@ import math
 import torch
 from torch import Tensor, nn
 
+from model.attention import MultiHeadAttention
 from model.blank import NoInit
 from model.blocks import LayerNorm
 from model.positions import Embeddings
@@ -39,8 +40,9 @@ class Network(nn.Module):
     def __init__(self, config: TransformerConfig, task: Task) -> None:
         super().__init__()
         self.transformer = Transformer(config)
-        for block in self.transformer.blocks:
-            block.attention.softmax = filled_softmax
+        for module in self.transformer.modules():
+            if isinstance(module, MultiHeadAttention):
+                module.softmax = filled_softmax
         if task.parts is not None:
             self.transformer.embeddings.token = SummedEmbedding(*task.parts, config.d_model)
         self.readout = nn.Linear(config.d_model, len(task.asked) * len(task.answers))

@@ -24,7 +24,7 @@ Source = Hashable  # what names the maps: (model id, text, mask, …). None = bu
 
 def register(name: str) -> Callable[..., Any]:
     """The browser component of this name in viz/components. It is drawn as soon as the page has its `library`."""
-    return st.components.v2.component(f"headwork.{name}", js=browser.loader(name))  # type: ignore[no-any-return]
+    return st.components.v2.component(f"headwork.{name}", js=browser.loader(name))
 
 
 _library = st.components.v2.component("headwork.library", js=browser.library())
