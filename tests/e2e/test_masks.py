@@ -121,7 +121,7 @@ def test_a_lesson_the_future_then_the_order_then_padding(page: Page, server: str
     expect(page.get_by_text("A causal mask is not a padding mask.")).to_be_visible()
     page.get_by_role("radio", name="left").click()
     settled(page)
-    expect(page.get_by_text(re.compile("On the left, causal alone leaves up to .* on \\[PAD\\]"))).to_be_visible()
+    expect(page.get_by_text(re.compile("On the left, causal alone leaves up to .* on padding"))).to_be_visible()
 
 
 @pytest.mark.parametrize("size", [(1280, 720), (390, 844)])

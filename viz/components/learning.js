@@ -4,6 +4,7 @@
 const TICK = 130; // milliseconds a checkpoint is shown while playing
 const BEND = 20; // steps; the axis of steps is even below and logarithmic far above, since heads part early
 const CHART = 176; // pixels of the chart's height
+const NAME = 24; // pixels from one name in the chart to the next
 const TALLEST = 366; // pixels of all maps together beside the curves
 const TALLEST_ON_A_PHONE = 460; // the same above the curves
 const HEADING = 20; // pixels above a network's maps
@@ -460,9 +461,9 @@ class Learning {
     // Each name beside the end of its curve, inside the picture, and never over the other.
     names.sort((a, b) => a.at - b.at);
     names.forEach((name, i) => {
-      name.y = Math.max(name.at < top + 20 ? name.at + 20 : name.at - 8, i ? names[i - 1].y + 18 : 0);
+      name.y = Math.max(name.at < top + 20 ? name.at + 20 : name.at - 8, i ? names[i - 1].y + NAME : 0);
     });
-    names.reduceRight((lowest, name) => (name.y = Math.min(name.y, lowest)) - 18, height - bottom - 4);
+    names.reduceRight((lowest, name) => (name.y = Math.min(name.y, lowest)) - NAME, height - bottom - 4);
     for (const { x: end, y: line, words } of names) {
       drawn.push(svg("text", { class: "name", x: end, y: line, "text-anchor": "end" }, words));
     }
