@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import stat
+import uuid
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -87,14 +88,13 @@ def check_writable(path: Path) -> None:
     if path.is_fifo():
         return  # whoever reads it would take the try for the end
     beside = _beside(path)
-    existed = beside.exists()
     try:
         if path.exists() and not os.access(path, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         with beside.open("ab") as stream:
             if stat.S_ISCHR(os.fstat(stream.fileno()).st_mode) and not stream.isatty():
                 stream.write(b"\n")  # /dev/full says so only now; before JSON an empty line means nothing
-        if not existed:
+        if beside != path:
             beside.unlink()
     except OSError as error:
         error.filename = str(path)
@@ -118,4 +118,4 @@ def json_by_lines(value: Mapping[str, Any], lists: Collection[str], *, dense: bo
 def _beside(path: Path) -> Path:
     """Where a file is written first; the place itself where nothing may take it: a link, a device, a pipe."""
     fixed = path.is_symlink() or (path.exists() and not path.is_file())
-    return path if fixed else path.with_name(path.name + ".part")
+    return path if fixed else path.with_name(f"{path.name}.{uuid.uuid4().hex[:8]}.part")  # two may write at once

@@ -240,3 +240,11 @@ def test_what_a_main_raises_becomes_a_code_and_the_rest_is_a_fault():
     with pytest.raises(KeyError):
         command(main)()
     assert command_line.fail("x", 7) == 7
+
+
+def test_what_is_written_first_takes_no_name_of_somebody_elses_file(tmp_path):
+    mine = tmp_path / "out.json.part"
+    mine.write_text("mine")
+    files.check_writable(tmp_path / "out.json")
+    files.write_whole(tmp_path / "out.json", "{}")
+    assert mine.read_text() == "mine" and sorted(path.name for path in tmp_path.iterdir()) == ["out.json", mine.name]
