@@ -36,6 +36,11 @@ def test_a_page_shows_the_shared_controls_that_do_something_on_it_and_keeps_the_
     assert "mask causal+padding:8 · N = 8" in app.words
 
 
+def test_the_mask_of_the_status_line_is_said_in_chinese(app):
+    assert "掩码 因果+填充:8 · N = 8" in app.open(text="Two cats slept.", mask="causal+padding:8", lang="zh").words
+    assert "掩码 双向 ·" in app.pick("mask_base", "bidirectional").pick("mask_pads", False).words
+
+
 @pytest.mark.parametrize(
     ("path", "choice", "expected"),
     [

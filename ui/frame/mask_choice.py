@@ -110,6 +110,12 @@ def name(mask: Mask) -> str:
     return " + ".join(parts) or _("bidirectional")
 
 
+def spelled(mask: Mask | str) -> str:
+    """A mask as links spell it, its words in the language of the session: "causal+padding:8"."""
+    parts = (part.partition(":") for part in str(mask).split("+"))
+    return "+".join(f"{_(word)}{colon}{number}" for word, colon, number in parts)
+
+
 def short(spelled: str) -> str:
     """A mask's spelling for a menu: a drawn one can have hundreds of digits."""
     return spelled if len(spelled) <= LONGEST_SPELLING else spelled[: LONGEST_SPELLING - 1] + "…"

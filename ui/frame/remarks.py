@@ -8,6 +8,7 @@ from model import AttentionTrace
 from model.entry import Entry
 from model.tokenizers.tokens import MAX_CHARACTERS
 from model.tracing import LARGEST_ROW_ERROR
+from ui.frame import mask_choice
 from ui.frame.captions import caution, small
 from ui.frame.chinese_words import pronouns_without_token
 from ui.frame.controls import MOST_CHARACTERS
@@ -41,7 +42,7 @@ def status(trace: AttentionTrace, name: str) -> None:
     parts = [
         _(trace.model_label),
         _("head {name}").format(name=name),
-        _("mask {mask}").format(mask=trace.mask),
+        _("mask {mask}").format(mask=mask_choice.spelled(trace.mask)),
         f"N = {trace.n_tokens}",
         *([_("read as a pair")] if trace.tokenized.is_pair else []),
         row_sums(found.max_row_error),
@@ -90,7 +91,9 @@ def _outside_its_training(trace: AttentionTrace, entry: Entry) -> str:
     """What to say when a model runs under a mask that it was not trained under; nothing otherwise."""
     if entry.source == "trained here":
         said = _("This model was trained under the mask {mask}. The maps are what it computes, outside its training.")
-        return "" if entry.trained_mask == str(trace.mask) else said.format(mask=entry.trained_mask)
+        return (
+            "" if entry.trained_mask == str(trace.mask) else said.format(mask=mask_choice.spelled(entry.trained_mask))
+        )
     if entry.trained_mask != "causal" and (trace.mask.hides_later_tokens or trace.mask.window_size is not None):
         return _("This model was trained without this mask. The maps are what it computes, outside its training.")
     return ""
