@@ -90,10 +90,9 @@ def cautions(trace: AttentionTrace, *, offers: bool = True) -> None:
 def _outside_its_training(trace: AttentionTrace, entry: Entry) -> str:
     """What to say when a model runs under a mask that it was not trained under; nothing otherwise."""
     if entry.source == "trained here":
+        trained = entry.trained_mask or "bidirectional"
         said = _("This model was trained under the mask {mask}. The maps are what it computes, outside its training.")
-        return (
-            "" if entry.trained_mask == str(trace.mask) else said.format(mask=mask_choice.spelled(entry.trained_mask))
-        )
+        return "" if trained == str(trace.mask) else said.format(mask=mask_choice.spelled(trained))
     if entry.trained_mask != "causal" and (trace.mask.hides_later_tokens or trace.mask.window_size is not None):
         return _("This model was trained without this mask. The maps are what it computes, outside its training.")
     return ""
