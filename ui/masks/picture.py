@@ -179,7 +179,7 @@ def _say_hidden(first: AttentionTrace, second: AttentionTrace, layer: int, head:
         first=name(first.mask),
         second=name(second.mask),
         share=float(weight_hidden(first.attention[layer, head], second.allowed).mean()),
-        change=f"{difference[query, key]:+.2f}",
+        change=f"{difference[query, key]:+.2f}".replace("-", "−"),
         query=first.tokens[query],
         key=first.tokens[key],
     )
