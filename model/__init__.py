@@ -7,10 +7,11 @@ trace.tokens, trace.attention  # tuple of str; read-only float32 (L, h, N, N)
 
 import model.command_line  # noqa: F401  first: it minds Ctrl-C while torch is imported
 from model.attention import MultiHeadAttention, attention_entropy, scaled_dot_product_attention
-from model.blocks import FeedForward, LayerNorm, TransformerBlock
+from model.blocks import FeedForward, TransformerBlock
 from model.errors import HeadworkError, NotDownloaded
 from model.loading import load
 from model.masks import Mask, parse_mask
+from model.norms import LayerNorm, RMSNorm
 from model.positions import sinusoidal_positions
 from model.tokenizers.tokens import Tokens
 from model.tracing import AttentionModel, AttentionTrace
@@ -25,6 +26,7 @@ __all__ = [
     "Mask",
     "MultiHeadAttention",
     "NotDownloaded",
+    "RMSNorm",
     "Tokens",
     "Transformer",
     "TransformerBlock",

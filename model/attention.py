@@ -15,7 +15,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from model.cache import LayerCache
 from model.errors import HeadworkError
+from model.norms import RMSNorm
+from model.rotary import Rotation, rotate
 
 
 @dataclass
@@ -25,7 +28,11 @@ class AttentionSteps:
     Hand an empty one to `forward(..., steps=AttentionSteps())` and read it afterwards.
     """
 
-    queries: Tensor | None = None  # (B, h, N, d_k)
+    projected_queries: Tensor | None = None  # (B, h, N, d_k)  x W_q, before any norm and rotation
+    projected_keys: Tensor | None = None  # (B, key heads, N, d_k)  x W_k, likewise
+    normed_queries: Tensor | None = None  # (B, h, N, d_k)  after the norm of each head, where there is one
+    normed_keys: Tensor | None = None  # (B, key heads, N, d_k)
+    queries: Tensor | None = None  # (B, h, N, d_k)  as they enter the product: normed and rotated, where that is done
     keys: Tensor | None = None  # (B, h, N, d_k)  where query heads share a key head, once for each of them
     values: Tensor | None = None  # (B, h, N, d_k)  likewise
     products: Tensor | None = None  # (B, h, N, N)  q kᵀ
@@ -131,6 +138,9 @@ class MultiHeadAttention(nn.Module):
         num_key_heads: heads of keys and values; each serves num_heads / num_key_heads query heads in a row (grouped
             queries, Ainslie et al. 2023). None = as many as there are queries.
         d_k: width of one head. None = d_model / num_heads.
+        output_bias: whether W_o has a bias. None = as the others.
+        qk_norm_eps: ε of an RMSNorm over the d_k columns of each head's queries and keys (Henry et al. 2020, in the
+            form of Qwen3); None = there is none.
 
     Raises:
         HeadworkError: d_model can't be split evenly over num_heads, nor num_heads over num_key_heads.
@@ -144,6 +154,8 @@ class MultiHeadAttention(nn.Module):
         *,
         num_key_heads: int | None = None,
         d_k: int | None = None,
+        output_bias: bool | None = None,
+        qk_norm_eps: float | None = None,
     ) -> None:
         super().__init__()
         check_heads(d_model, num_heads, num_key_heads=num_key_heads, d_k=d_k)
@@ -155,7 +167,13 @@ class MultiHeadAttention(nn.Module):
         self.W_q: nn.Module = nn.Linear(d_model, num_heads * self.d_k, bias=bias)
         self.W_k: nn.Module = nn.Linear(d_model, self.num_key_heads * self.d_k, bias=bias)
         self.W_v: nn.Module = nn.Linear(d_model, self.num_key_heads * self.d_k, bias=bias)
-        self.W_o: nn.Module = nn.Linear(num_heads * self.d_k, d_model, bias=bias)
+        self.W_o: nn.Module = nn.Linear(
+            num_heads * self.d_k, d_model, bias=bias if output_bias is None else output_bias
+        )
+        self.has_qk_norm = qk_norm_eps is not None
+        if qk_norm_eps is not None:
+            self.q_norm = RMSNorm(self.d_k, qk_norm_eps)
+            self.k_norm = RMSNorm(self.d_k, qk_norm_eps)
 
     def split_heads(self, x: Tensor) -> Tensor:
         """(B, N, h·d_k) → (B, h, N, d_k): head i takes columns i·d_k … (i+1)·d_k − 1."""
@@ -178,6 +196,8 @@ class MultiHeadAttention(nn.Module):
         mask: Tensor | None = None,
         *,
         context: Tensor | None = None,
+        rotation: Rotation | None = None,
+        cache: LayerCache | None = None,
         head_mask: Tensor | None = None,
         steps: AttentionSteps | None = None,
         out: Tensor | None = None,
@@ -188,6 +208,8 @@ class MultiHeadAttention(nn.Module):
             x: (B, N, d_model).
             mask: boolean, broadcastable to (B, h, N, N); True = may attend.
             context: (B, N_k, d_model), where keys and values come from; None = from x (self-attention).
+            rotation: turns queries and keys by their positions (model.rotary); None = they stay as they are.
+            cache: keys and values of earlier tokens, which x attends to as well; those of x are added to it.
             head_mask: (h,), a factor for each head's slice of the input to W_o; 0 switches the head off, 1 leaves it.
             steps: filled with every intermediate tensor.
             out: (B, h, N, N), where the map is to be written. Only without gradients.
@@ -195,10 +217,21 @@ class MultiHeadAttention(nn.Module):
         Returns:
             The output (B, N, d_model) and the map of every head (B, h, N, N).
         """
-        q = self.split_heads(self.W_q(x))  # (B, h, N, d_k)
         context = x if context is None else context
-        k = self.share_heads(self.split_heads(self.W_k(context)))  # (B, h, N, d_k)
-        v = self.share_heads(self.split_heads(self.W_v(context)))  # (B, h, N, d_k)
+        q = self.split_heads(self.W_q(x))  # (B, h, N, d_k)
+        k = self.split_heads(self.W_k(context))  # (B, key heads, N, d_k)
+        v = self.split_heads(self.W_v(context))  # (B, key heads, N, d_k)
+        if steps is not None:
+            steps.keep(projected_queries=q, projected_keys=k)
+        if self.has_qk_norm:
+            q, k = self.q_norm(q), self.k_norm(k)
+            if steps is not None:
+                steps.keep(normed_queries=q, normed_keys=k)
+        if rotation is not None:
+            q, k = rotate(q, rotation), rotate(k, rotation)
+        if cache is not None:
+            k, v = cache.append(k, v)
+        k, v = self.share_heads(k), self.share_heads(v)  # (B, h, N, d_k)
         if steps is not None:
             steps.keep(queries=q, keys=k, values=v)
         mixed, attention = scaled_dot_product_attention(q, k, v, mask, steps=steps, out=out, softmax=self.softmax)

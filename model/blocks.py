@@ -1,7 +1,7 @@
-"""The parts of a Transformer block around attention: feed-forward network, layer normalisation, residuals.
+"""The Transformer block: attention and a feed-forward network, with their residuals and normalisations.
 
-Sources: Vaswani et al. 2017, sections 3.1 and 3.3; Ba et al. 2016 (layer normalisation); Xiong et al. 2020 (pre-LN and
-post-LN); Hendrycks & Gimpel 2016 (GELU); Shazeer 2020 (SwiGLU). Shape letters: see model.attention.
+Sources: Vaswani et al. 2017, sections 3.1 and 3.3; Xiong et al. 2020 (pre-LN and post-LN); Hendrycks & Gimpel 2016
+(GELU); Shazeer 2020 (SwiGLU); Wang & Komatsuzaki 2021 (parallel residual). Shape letters: see model.attention.
 """
 
 from __future__ import annotations
@@ -9,16 +9,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from model.attention import AttentionSteps, MultiHeadAttention
+from model.cache import LayerCache
 from model.errors import HeadworkError
+from model.norms import NormKind, NormSteps, make_norm
 from model.packed import PackedLinear
+from model.rotary import Rotation
 
 Activation = Literal["relu", "gelu", "gelu_tanh", "swiglu"]
 NormPlace = Literal["pre", "post", "none"]
+BiasPlace = Literal["all", "qkv", "none"]
 
 
 @dataclass
@@ -32,54 +35,23 @@ class FeedForwardSteps:
 
 
 @dataclass
-class LayerNormSteps:
-    """The intermediate tensors of one layer normalisation."""
-
-    input: Tensor | None = None  # (B, N, d_model)
-    mean: Tensor | None = None  # (B, N, 1)  over the features of each token
-    scale: Tensor | None = None  # (B, N, 1)  √(variance + ε)
-    normalised: Tensor | None = None  # (B, N, d_model)  (input − mean) / scale, before γ and β
-    output: Tensor | None = None  # (B, N, d_model)
-
-
-@dataclass
 class BlockSteps:
-    """The intermediate tensors of one block, in the order pre-LN or post-LN makes them."""
+    """The intermediate tensors of one block, in the order pre-LN or post-LN makes them.
+
+    In a parallel block `middle` is attention_sum, and ffn_input is the block's own input, normalised.
+    """
 
     input: Tensor | None = None  # (B, N, d_model)
     attention_input: Tensor | None = None  # (B, N, d_model)  pre-LN: normalised input; post-LN: the input itself
     attention: AttentionSteps = field(default_factory=AttentionSteps)
     attention_sum: Tensor | None = None  # (B, N, d_model)  residual: input + attention's output
-    attention_norm: LayerNormSteps = field(default_factory=LayerNormSteps)
+    attention_norm: NormSteps = field(default_factory=NormSteps)
     middle: Tensor | None = None  # (B, N, d_model)  post-LN: attention_sum normalised; pre-LN: attention_sum itself
     ffn_input: Tensor | None = None  # (B, N, d_model)  pre-LN: middle normalised; post-LN: middle itself
     ffn: FeedForwardSteps = field(default_factory=FeedForwardSteps)
     ffn_sum: Tensor | None = None  # (B, N, d_model)  residual: middle + FFN's output
-    ffn_norm: LayerNormSteps = field(default_factory=LayerNormSteps)
+    ffn_norm: NormSteps = field(default_factory=NormSteps)
     output: Tensor | None = None  # (B, N, d_model)
-
-
-class LayerNorm(nn.Module):
-    """(x − mean) / √(variance + ε) · γ + β, over the d_model features of each token alone (Ba et al. 2016, section 3).
-
-    Nothing is averaged over tokens or over the batch. The variance is the biased one (divided by d_model).
-    """
-
-    def __init__(self, d_model: int, eps: float = 1e-5) -> None:
-        super().__init__()
-        self.eps = eps
-        self.gamma = nn.Parameter(torch.ones(d_model))
-        self.beta = nn.Parameter(torch.zeros(d_model))
-
-    def forward(self, x: Tensor, *, steps: LayerNormSteps | None = None) -> Tensor:
-        """(B, N, d_model) → (B, N, d_model)."""
-        if steps is None:
-            return F.layer_norm(x, (x.size(-1),), self.gamma, self.beta, self.eps)
-        # The same kernel, which also hands out what it computed on the way.
-        output, mean, inverse = torch.native_layer_norm(x, (x.size(-1),), self.gamma, self.beta, self.eps)
-        steps.input, steps.mean, steps.scale, steps.output = x, mean, 1 / inverse, output  # (B, N, 1) twice
-        steps.normalised = (x - mean) * inverse
-        return output
 
 
 class FeedForward(nn.Module):
@@ -130,6 +102,7 @@ class TransformerBlock(nn.Module):
     post-LN (Vaswani et al. 2017, BERT): x ← LN(x + sublayer(x)).
     pre-LN (GPT-2, Xiong et al. 2020):   x ← x + sublayer(LN(x)).
     none:                                x ← x + sublayer(x).
+    pre-LN, parallel (GPT-NeoX):         x ← x + attention(LN(x)) + ffn(LN'(x)).
     With d_ff 0 there is no feed-forward network and no normalisation of its own: attention and its residual make the
     block (an attention-only model, as in Elhage et al. 2021). What a block doesn't have is no attribute of it.
     Dropout on each sublayer's output acts in training only; in eval mode the block is deterministic.
@@ -148,19 +121,35 @@ class TransformerBlock(nn.Module):
         layer_norm_eps: float = 1e-5,
         num_key_heads: int | None = None,
         d_k: int | None = None,
+        norm_kind: NormKind = "layer",
+        attention_bias: BiasPlace | None = None,
+        qk_norm: bool = False,
+        parallel: bool = False,
     ) -> None:
         super().__init__()
         if norm not in get_args(NormPlace):
             raise HeadworkError("norm must be pre, post or none, not {norm}.", norm=norm)
+        if parallel and norm != "pre":
+            raise HeadworkError("A parallel block normalises what goes in: norm must be pre, not {norm}.", norm=norm)
         self.norm = norm
         self.d_ff = d_ff
-        self.attention = MultiHeadAttention(d_model, num_heads, bias=bias, num_key_heads=num_key_heads, d_k=d_k)
+        self.parallel = parallel
+        place = attention_bias or ("all" if bias else "none")
+        self.attention = MultiHeadAttention(
+            d_model,
+            num_heads,
+            bias=place != "none",
+            output_bias=place == "all",
+            num_key_heads=num_key_heads,
+            d_k=d_k,
+            qk_norm_eps=layer_norm_eps if qk_norm else None,
+        )
         if norm != "none":
-            self.attention_norm = LayerNorm(d_model, layer_norm_eps)
+            self.attention_norm = make_norm(norm_kind, d_model, layer_norm_eps)
         if d_ff:
             self.ffn = FeedForward(d_model, d_ff, activation, bias=bias)
         if d_ff and norm != "none":
-            self.ffn_norm = LayerNorm(d_model, layer_norm_eps)
+            self.ffn_norm = make_norm(norm_kind, d_model, layer_norm_eps)
         self.dropout = nn.Dropout(dropout)
 
     def forward(
@@ -168,6 +157,8 @@ class TransformerBlock(nn.Module):
         x: Tensor,
         mask: Tensor | None = None,
         *,
+        rotation: Rotation | None = None,
+        cache: LayerCache | None = None,
         head_mask: Tensor | None = None,
         steps: BlockSteps | None = None,
         out: Tensor | None = None,
@@ -185,7 +176,13 @@ class TransformerBlock(nn.Module):
         )
         attention_input = self.attention_norm(x, steps=attention_norm_steps) if pre else x  # (B, N, d_model)
         attended, attention = self.attention(
-            attention_input, mask, head_mask=head_mask, steps=attention_steps, out=out
+            attention_input,
+            mask,
+            rotation=rotation,
+            cache=cache,
+            head_mask=head_mask,
+            steps=attention_steps,
+            out=out,
         )  # (B, N, d_model), (B, h, N, N)
         attention_sum = x + self.dropout(attended)
         middle = self.attention_norm(attention_sum, steps=attention_norm_steps) if post else attention_sum
@@ -195,7 +192,8 @@ class TransformerBlock(nn.Module):
         if not self.d_ff:
             return middle, attention
 
-        ffn_input = self.ffn_norm(middle, steps=ffn_norm_steps) if pre else middle  # (B, N, d_model)
+        branch = x if self.parallel else middle
+        ffn_input = self.ffn_norm(branch, steps=ffn_norm_steps) if pre else middle  # (B, N, d_model)
         ffn_sum = middle + self.dropout(self.ffn(ffn_input, steps=ffn_steps))
         output = self.ffn_norm(ffn_sum, steps=ffn_norm_steps) if post else ffn_sum
         if steps is not None:

@@ -1,4 +1,4 @@
-"""How tokens and their places become vectors: embeddings, learned and sinusoidal positions.
+"""How tokens and their places become vectors: embeddings, learned and sinusoidal positions (rotary: model.rotary).
 
 Sources: Vaswani et al. 2017, sections 3.4 and 3.5; Devlin et al. 2019, section 3 (token types). Shape letters: see
 model.attention.
@@ -12,10 +12,10 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from model.blocks import LayerNorm
 from model.errors import HeadworkError
+from model.norms import LayerNorm
 
-Positions = Literal["learned", "sinusoidal", "none"]
+Positions = Literal["learned", "sinusoidal", "rotary", "none"]
 
 
 def sinusoidal_positions(n_positions: int, d_model: int) -> Tensor:
@@ -89,8 +89,10 @@ class Embeddings(nn.Module):
             self.position = nn.Parameter(nn.init.normal_(torch.empty(n_positions, d_model)))
         elif positions == "sinusoidal":
             self.register_buffer("sinusoids", sinusoidal_positions(n_positions, d_model), persistent=False)
-        elif positions != "none":
-            raise HeadworkError("Positions are learned, sinusoidal or none, not {positions}.", positions=positions)
+        elif positions not in ("rotary", "none"):
+            raise HeadworkError(
+                "Positions are learned, sinusoidal, rotary or none, not {positions}.", positions=positions
+            )
         self.positions = positions
         self.token_type: nn.Parameter | None = None
         if n_token_types:
@@ -98,17 +100,18 @@ class Embeddings(nn.Module):
         self.norm = LayerNorm(d_model, norm_eps) if norm_eps is not None else None
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, ids: Tensor, token_types: Tensor | None = None) -> Tensor:
+    def forward(self, ids: Tensor, token_types: Tensor | None = None, *, positions: Tensor | None = None) -> Tensor:
         """(B, N) → (B, N, d_model).
 
         Args:
             ids: (B, N).
             token_types: (B, N), 0 for the first segment; None = all 0.
+            positions: (N,) or (B, N), where each token stands; None = 0, 1, …
 
         Raises:
             HeadworkError: the sentence is longer than the position table.
         """
-        n_tokens = ids.size(1)
+        n_tokens = ids.size(1) if positions is None else int(positions.max()) + 1
         longest = self.n_positions - self.position_offset
         if self.positions != "none" and n_tokens > longest:
             raise HeadworkError(
@@ -120,8 +123,10 @@ class Embeddings(nn.Module):
         if self.token_type is not None:
             x = x + (self.token_type[0] if token_types is None else self.token_type[token_types])
         table = self.position if self.positions == "learned" else getattr(self, "sinusoids", None)
-        if table is not None:
+        if table is not None and positions is None:
             x = x + table[self.position_offset : self.position_offset + n_tokens]  # (N, d_model), for every sentence
+        elif table is not None:
+            x = x + table[self.position_offset + positions]
         if self.norm is not None:
             x = self.norm(x)
         return self.dropout(x)  # type: ignore[no-any-return]

@@ -14,10 +14,15 @@ import torch
 from torch import Tensor, nn
 
 from model.attention import check_heads
-from model.blocks import Activation, BlockSteps, LayerNorm, NormPlace, TransformerBlock
+from model.blocks import Activation, BiasPlace, BlockSteps, NormPlace, TransformerBlock
+from model.cache import KeyValueCache
 from model.errors import HeadworkError, check_whole_numbers, shown
+from model.norms import NormKind, make_norm
 from model.positions import Embeddings, HashedEmbedding, Positions
+from model.rotary import RotaryScaling, Rotation, rotary_frequencies, rotation
 
+OutputMatrix = Literal["none", "tied", "own"]
+Masks = Tensor | Sequence[Tensor | None] | None  # one for all layers, or one each
 Record = Literal["maps", "hidden", "steps"]
 
 MOST_MAP_BYTES = 2_000_000_000  # of one forward; BERT-large's maps of 512 tokens take 0.4 GB
@@ -34,6 +39,7 @@ _BOUNDS = {
     "position_offset": (0, 1_000),
     "num_key_heads": (0, 1_024),
     "head_width": (0, 65_536),
+    "rotary_width": (0, 65_536),
 }
 
 
@@ -43,7 +49,18 @@ class TransformerConfig:
 
     vocab_size 0 means a model without a vocabulary: every token id gets a random vector drawn from `seed`.
     d_ff 0 means blocks without a feed-forward network; with norm "none" they are attention and its residual only.
-    num_key_heads 0 means as many key heads as query heads, head_width 0 heads of d_model / h columns.
+    num_key_heads 0 means as many key heads as query heads, head_width 0 heads of d_model / h columns. What decoders
+    choose otherwise:
+
+    norm_kind: "rms" = RMSNorm in every place (Zhang & Sennrich 2019).
+    positions "rotary": rotary_width columns of each head are turned (0 = all), by rotary_base and rotary_scaling
+        (Su et al. 2021).
+    attention_bias: which projections have a bias; None = all or none, as `bias` says of the others.
+    qk_norm: an RMSNorm over each head's query and key (Qwen3).
+    parallel: attention and FFN read the same input, and both are added to it (GPT-NeoX).
+    windows: for each layer how many tokens back a query sees, itself counted; 0 = all. Empty = no layer has one
+        (Beltagy et al. 2020; Mistral).
+    output: the matrix from hidden states to logits: none, the token embedding ("tied"; Press & Wolf 2017), its own.
     """
 
     vocab_size: int
@@ -65,6 +82,15 @@ class TransformerConfig:
     seed: int = 0
     num_key_heads: int = 0
     head_width: int = 0
+    norm_kind: NormKind = "layer"
+    rotary_width: int = 0
+    rotary_base: float = 10_000.0
+    rotary_scaling: RotaryScaling | None = None
+    attention_bias: BiasPlace | None = None
+    qk_norm: bool = False
+    parallel: bool = False
+    windows: tuple[int, ...] = ()
+    output: OutputMatrix = "none"
 
     def __post_init__(self) -> None:
         """Refuses sizes that make no model."""
@@ -74,6 +100,27 @@ class TransformerConfig:
                 "layer_norm_eps is {value}: it must be a small number.", value=shown(self.layer_norm_eps)
             )
         check_heads(self.d_model, self.num_heads, num_key_heads=self.num_key_heads, d_k=self.head_width)
+        if self.positions == "rotary":
+            self._check_rotary()
+        if self.windows and (
+            len(self.windows) != self.num_layers or not all(isinstance(w, int) and w >= 0 for w in self.windows)
+        ):
+            raise HeadworkError(
+                "Windows are a whole number of tokens for each of {layers} layers, 0 = none; these are {windows}.",
+                layers=self.num_layers,
+                windows=shown(self.windows),
+            )
+
+    def _check_rotary(self) -> None:
+        base, width = self.rotary_base, self.rotary_width or self.d_k
+        if isinstance(base, bool) or not isinstance(base, int | float) or not 1 < base < 1e12:
+            raise HeadworkError("rotary_base is {value}: it must be a number above 1.", value=shown(base))
+        if width % 2 or width > self.d_k:
+            raise HeadworkError(
+                "Rotary positions turn pairs of columns: {width} of {d_k} columns of a head can't be taken in pairs.",
+                width=width,
+                d_k=self.d_k,
+            )
 
     @property
     def d_k(self) -> int:
@@ -85,8 +132,8 @@ class TransformerConfig:
 class TransformerOutput:
     """What one call of a Transformer made."""
 
-    hidden: Tensor  # (B, N, d_model)  after the last layer
-    attention: Tensor  # (L, B, h, N, N)
+    hidden: Tensor  # (B, N, d_model)  after the last layer, and the final norm where there is one
+    attention: Tensor  # (L, B, h, N, N)  with a cache (L, B, h, N, all tokens so far)
     hidden_states: list[Tensor] | None = None  # L + 1 of (B, N, d_model): the embeddings, then each layer's output
     blocks: list[BlockSteps] | None = None  # L
 
@@ -124,17 +171,26 @@ class Transformer(nn.Module):
                 layer_norm_eps=config.layer_norm_eps,
                 num_key_heads=config.num_key_heads,
                 d_k=config.head_width,
+                norm_kind=config.norm_kind,
+                attention_bias=config.attention_bias,
+                qk_norm=config.qk_norm,
+                parallel=config.parallel,
             )
             for _ in range(config.num_layers)
         )
-        self.final_norm = LayerNorm(config.d_model, config.layer_norm_eps) if config.final_norm else None
+        self.final_norm = (
+            make_norm(config.norm_kind, config.d_model, config.layer_norm_eps) if config.final_norm else None
+        )
+        self.output = nn.Linear(config.d_model, config.vocab_size, bias=False) if config.output == "own" else None
 
     def forward(
         self,
         ids: Tensor,
-        mask: Tensor | Sequence[Tensor | None] | None = None,
+        mask: Masks = None,
         *,
         token_types: Tensor | None = None,
+        positions: Tensor | None = None,
+        cache: KeyValueCache | None = None,
         head_mask: Tensor | None = None,
         record: Record = "maps",
     ) -> TransformerOutput:
@@ -143,54 +199,107 @@ class Transformer(nn.Module):
         Args:
             ids: (B, N).
             mask: boolean, broadcastable to (B, h, N, N), True = may attend; None = everything. A list has one a layer.
+                Windows of the config are laid over it.
             token_types: (B, N); None = all of the first type.
+            positions: (N,) or (B, N), where each token stands; None = 0, 1, … after those in the cache.
+            cache: of earlier tokens, to be attended to as well; these are added to it. Columns of the mask and of the
+                maps are then all tokens so far.
             head_mask: (L, h), a factor for each head's slice of the input to W_o; 0 = off.
             record: "maps"; "hidden" also returns hidden_states; "steps" also returns every intermediate tensor.
 
         Raises:
-            HeadworkError: the maps would take more than MOST_MAP_BYTES.
+            HeadworkError: the maps would take more than MOST_MAP_BYTES, or the numbers grow beyond the floating point.
         """
-        return self.encode(self.embeddings(ids, token_types), mask, head_mask=head_mask, record=record)
+        if positions is None and cache is not None:
+            positions = torch.arange(cache.n_tokens, cache.n_tokens + ids.size(1))
+        x = self.embeddings(ids, token_types, positions=positions)
+        return self.encode(x, mask, positions=positions, cache=cache, head_mask=head_mask, record=record)
 
-    def _check_size(self, batch: int, n_tokens: int, element_bytes: int, record: Record) -> None:
-        layers, heads = self.config.num_layers, self.config.num_heads
+    def logits(self, hidden: Tensor) -> Tensor:
+        """The score of every token of the vocabulary to come next: (…, d_model) → (…, vocab_size).
+
+        Args:
+            hidden: `TransformerOutput.hidden`, after the final norm.
+
+        Raises:
+            HeadworkError: the model has no output matrix.
+        """
+        if self.config.output == "none":
+            raise HeadworkError("This model has no output matrix, so it predicts no token. Choose a decoder.")
+        if self.output is not None:
+            return self.output(hidden)  # type: ignore[no-any-return]
+        return hidden @ self.embeddings.token.weight.T  # type: ignore[union-attr, no-any-return, operator]
+
+    def layer_masks(self, mask: Masks, n_queries: int, n_keys: int | None = None) -> list[Tensor | None]:
+        """The mask of each layer: what is asked for, and the layer's own window where it is shorter than the text.
+
+        Args:
+            mask: as in forward.
+            n_queries: N.
+            n_keys: all tokens so far, the queries last among them; None = N.
+        """
+        masks = [mask] * self.config.num_layers if mask is None or isinstance(mask, Tensor) else list(mask)
+        n_keys = n_queries if n_keys is None else n_keys
+        back = torch.arange(n_keys - n_queries, n_keys)[:, None] - torch.arange(n_keys)[None, :]  # (N, N): i − j
+        for layer, window in enumerate(self.config.windows):
+            if 0 < window < n_keys:
+                layers_own = masks[layer]
+                masks[layer] = back < window if layers_own is None else layers_own & (back < window)
+        return masks
+
+    def _check_size(self, shape: tuple[int, ...], element_bytes: int, record: Record) -> None:
+        layers, batch, heads, n_queries, n_keys = shape
         n_maps = 5 if record == "steps" else 1  # a layer's steps: products, scores, masked scores, its map once more
         over_n2 = n_maps * layers * batch * heads * element_bytes  # bytes / N²
-        if over_n2 * n_tokens**2 > MOST_MAP_BYTES:
+        if over_n2 * n_queries * n_keys > MOST_MAP_BYTES:
             raise HeadworkError(
                 "{layers} layers of {heads} heads make {size:.1f} GB of maps for {n_tokens} tokens, and this app makes "
                 "at most {most:.0f} GB. Shorten the text to {fewer} tokens.",
                 layers=layers,
                 heads=heads,
-                size=over_n2 * n_tokens**2 / 1e9,
-                n_tokens=n_tokens,
+                size=over_n2 * n_queries * n_keys / 1e9,
+                n_tokens=n_keys,
                 most=MOST_MAP_BYTES / 1e9,
                 fewer=math.isqrt(MOST_MAP_BYTES // over_n2),
             )
 
+    def _rotation(self, positions: Tensor | None, x: Tensor) -> Rotation | None:
+        """Cosines and sines for every layer, from where the tokens stand; None without rotary positions."""
+        if self.config.positions != "rotary":
+            return None
+        width = self.config.rotary_width or self.config.d_k
+        frequencies = rotary_frequencies(width, self.config.rotary_base, self.config.rotary_scaling)
+        return rotation(torch.arange(x.size(1)) if positions is None else positions, frequencies, x.dtype)
+
     def encode(
         self,
         x: Tensor,
-        mask: Tensor | Sequence[Tensor | None] | None = None,
+        mask: Masks = None,
         *,
+        positions: Tensor | None = None,
+        cache: KeyValueCache | None = None,
         head_mask: Tensor | None = None,
         record: Record = "maps",
     ) -> TransformerOutput:
         """As forward, from embeddings x (B, N, d_model) on."""
-        masks = [mask] * self.config.num_layers if mask is None or isinstance(mask, Tensor) else mask
         batch, n_tokens, _ = x.shape
-        self._check_size(batch, n_tokens, x.element_size(), record)
+        n_keys = n_tokens + (0 if cache is None else cache.n_tokens)
+        shape = (self.config.num_layers, batch, self.config.num_heads, n_tokens, n_keys)
+        self._check_size(shape, x.element_size(), record)
+        masks = self.layer_masks(mask, n_tokens, n_keys)
+        turn = self._rotation(positions, x)
         hidden_states = None if record == "maps" else [x]
         blocks = [BlockSteps() for _ in self.blocks] if record == "steps" else None
 
         # Without gradients each layer writes its map straight into the result, where it stays.
-        shape = (self.config.num_layers, batch, self.config.num_heads, n_tokens, n_tokens)
         maps = None if torch.is_grad_enabled() else x.new_empty(shape)  # (L, B, h, N, N)
         kept = []
         for layer, (block, layers_own) in enumerate(zip(self.blocks, masks, strict=True)):
             x, attention = block(
                 x,
                 layers_own,
+                rotation=turn,
+                cache=None if cache is None else cache.layers[layer],
                 head_mask=None if head_mask is None else head_mask[layer],
                 steps=None if blocks is None else blocks[layer],
                 out=None if maps is None else maps[layer],
@@ -201,4 +310,10 @@ class Transformer(nn.Module):
                 hidden_states.append(x)
         if self.final_norm is not None:
             x = self.final_norm(x)
+        # What isn't finite in a map is carried into x.
+        if maps is not None and not x.is_meta and not bool(x.sum().isfinite()):
+            raise HeadworkError(
+                "The numbers in this model grow beyond float32, so there is no map to draw: its weights are damaged, "
+                "or were never trained. Get the model again, or choose another."
+            )
         return TransformerOutput(x, torch.stack(kept) if maps is None else maps, hidden_states, blocks)

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from model.attention import MultiHeadAttention, scaled_dot_product_attention
-from model.blocks import FeedForward, LayerNorm, TransformerBlock
+from model.blocks import FeedForward, TransformerBlock
+from model.norms import LayerNorm
 from model.positions import Embeddings
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -15,8 +15,9 @@ import torch
 from torch import Tensor, nn
 
 from model.attention import check_heads
-from model.blocks import Activation, LayerNorm, NormPlace, TransformerBlock
+from model.blocks import Activation, NormPlace, TransformerBlock
 from model.errors import HeadworkError
+from model.norms import LayerNorm
 from model.positions import Embeddings, HashedEmbedding
 
 LABELS = ("猫", "吃", "鱼")

@@ -13,8 +13,8 @@ from typing import Literal
 import torch
 from torch import nn
 
-from model.blocks import LayerNorm
 from model.errors import HeadworkError
+from model.norms import LayerNorm
 from model.tokenizers.tokenizer_json import MASK_TOKENS
 from model.tokenizers.tokens import Tokens
 from model.tracing import AttentionModel

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from model.attention import MultiHeadAttention
 from model.blank import NoInit
-from model.blocks import LayerNorm
+from model.norms import LayerNorm
 from model.positions import Embeddings
 from model.tasks import Task
 from model.training.softmax import filled_softmax
