@@ -26,7 +26,7 @@ Kind = Literal["word", "punctuation", "start", "separator", "padding", "special"
 Level = Literal["pieces", "words"]
 
 START = frozenset({"[CLS]", "<s>", "<bos>", "<|begin_of_text|>", "<|startoftext|>"})
-SEPARATOR = frozenset({"[SEP]", "</s>", "<eos>", "<|end_of_text|>"})
+SEPARATOR = frozenset({"[SEP]", "</s>", "<eos>", "<|end_of_text|>", "<|endoftext|>"})
 CONTENT: frozenset[Kind] = frozenset({"word", "punctuation"})
 
 
@@ -36,8 +36,8 @@ class Units:
 
     Attributes:
         labels: what axes show; not unique.
-        kinds: "word" and "punctuation" are content; the others are special tokens, "start" being [CLS] and its like and
-            "separator" [SEP] and its like. Between words a bare ▁ (`word_spans.is_bare`) is "special" too.
+        kinds: "word" and "punctuation" are content; the others are special tokens, "start" being [CLS] and its like,
+            or whichever special token stands first (OPT's </s>), and "separator" [SEP] and its like. Between words a bare ▁ (`word_spans.is_bare`) is "special" too.
         pieces: the indices of each unit's pieces among the N tokens.
         word_ids: index of the word in `Tokens.words`, or of the span that was given; None for special tokens and for
             text outside every span.
@@ -299,7 +299,7 @@ def _kind(tokens: Tokens, pieces: Sequence[int]) -> Kind:
         return "padding"
     if tokens.is_special[first]:
         name = tokens.pieces[first]
-        return "start" if name in START else "separator" if name in SEPARATOR else "special"
+        return "start" if name in START or first == 0 else "separator" if name in SEPARATOR else "special"
     text = "".join(tokens.text[slice(*tokens.spans[i])] for i in pieces)
     return "punctuation" if is_punctuation("".join(text.split())) else "word"
 

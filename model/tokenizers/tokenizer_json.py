@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -26,9 +27,11 @@ from model.tokenizers.tokens import (
 )
 
 HAN_BLOCKS = (range(0x4E00, 0xA000), range(0x3400, 0x4DC0), range(0xF900, 0xFB00), range(0x20000, 0x2FA20))
+VARIATION_SELECTORS = frozenset(map(chr, range(0xFE00, 0xFE10)))  # marks, but of a sign and not of a letter
 MASK_TOKENS = ("[MASK]", "<mask>")
 PAD_TOKENS = ("[PAD]", "<pad>")
 UNKNOWN_TOKENS = ("[UNK]", "<unk>")
+ENDS = ("bos_token", "eos_token")  # in tokenizer_config.json: what stands before and after a text
 # Any one of these makes a tokenizer, and the first is enough where it is; all of them plain text or SentencePiece.
 TOKENIZER_FILES = ("tokenizer.json", "vocab.txt", "vocab.json", "sentencepiece.bpe.model", "spiece.model")
 
@@ -55,7 +58,7 @@ class FastTokenizer(Tokenizer):
     def __init__(self, backend: tokenizers.Tokenizer, settings: dict[str, Any] | None = None) -> None:
         """Takes over `backend`; `settings` is the content of tokenizer_config.json."""
         settings = settings or {}
-        named = {key: _content(settings.get(key)) for key in ("mask_token", "pad_token", "unk_token")}
+        named = {key: _content(settings.get(key)) for key in ("mask_token", "pad_token", "unk_token", *ENDS)}
         padding = backend.padding or {}
         backend.no_truncation()
         backend.no_padding()
@@ -63,8 +66,11 @@ class FastTokenizer(Tokenizer):
         added = backend.get_added_tokens_decoder()
         self._added = {id_: token.content for id_, token in added.items()}
         self._unknown_id = _first_id(backend, (named["unk_token"], *UNKNOWN_TOKENS))
+        if self._unknown_id in {_first_id(backend, (named[end],)) for end in ENDS}:
+            self._unknown_id = None  # GPT-2 and SmolLM2 name their end of text here too; bytes leave nothing unknown
         ordinary = {self._unknown_id, _first_id(backend, (named["mask_token"], *MASK_TOKENS))}
         self._special = {id_ for id_, token in added.items() if token.special} - ordinary
+        self._parts_words = backend.pre_tokenizer is not None  # Llama 2's and Mistral's take a text for one word
         self._byte_level = backend.pre_tokenizer is not None and any(
             b'"ByteLevel"'
             in part.__getstate__()  # its JSON; that of all of `backend` passes every id up to the largest
@@ -178,7 +184,9 @@ class FastTokenizer(Tokenizer):
                 continue
             if piece in (SPACE, "Ġ") and not text[start:end].isspace():
                 end = start  # the mark put before the first word stands for no character
-            if number != last_number or (word_has_text and _starts_chinese_word(text, start, last_end)):
+            is_new = number != last_number and not (self._byte_level and _goes_on(text, start, last_end))
+            is_new |= not self._parts_words and piece.startswith(SPACE)
+            if is_new or (word_has_text and _starts_chinese_word(text, start, last_end)):
                 word += 1
                 word_has_text = False
             word_has_text = word_has_text or bool(text[start:end].strip())
@@ -288,6 +296,21 @@ def _starts_chinese_word(text: str, start: int, last_end: int) -> bool:
     return last_end <= start < len(text) and (is_han(text[start]) or is_han(text[last_end - 1]))
 
 
+def _goes_on(text: str, start: int, last_end: int) -> bool:
+    """Whether a piece at `start` goes on with the word before it, though byte-level BPE parts the two.
+
+    It takes apart each digit of a number (SmolLM2), the space before it, and a vowel sign or accent that is a
+    character of its own (Hindi).
+    """
+    if not 0 < last_end == start < len(text):
+        return False
+    before, here = text[start - 1], text[start]
+    if here.isdigit():
+        return before.isdigit() or (before == " " and not text[: start - 1][-1:].isspace())
+    is_mark, was_mark = (unicodedata.category(c).startswith("M") for c in (here, before))
+    return is_mark or (was_mark and here.isalpha() and before not in VARIATION_SELECTORS)
+
+
 def is_han(character: str) -> bool:
     """Whether a character is a Chinese one: the blocks that BERT's tokenizer sets apart."""
     point = ord(character)
@@ -308,8 +331,12 @@ def _byte_level_label(piece: str) -> str:
     """The text that a byte-level token stands for; bytes that are no whole character are shown as <0xF0>."""
     if any(c not in _BYTES for c in piece):
         return visible(piece)
-    raw = bytes(_BYTES[c] for c in piece)
-    try:
-        return visible(raw.decode("utf-8"))
-    except UnicodeDecodeError:
-        return "".join(chr(byte) if 0x20 < byte < 0x7F else f"<0x{byte:02X}>" for byte in raw)
+    raw, out = bytes(_BYTES[c] for c in piece), ""
+    while raw:
+        try:
+            return visible(out + raw.decode("utf-8"))
+        except UnicodeDecodeError as error:
+            out += raw[: error.start].decode("utf-8")
+            out += "".join(f"<0x{byte:02X}>" for byte in raw[error.start : error.end])
+            raw = raw[error.end :]
+    return visible(out)
