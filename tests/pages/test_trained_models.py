@@ -92,7 +92,7 @@ def test_masks(opened, tab):
 
 
 def test_masks_knows_the_mask_of_its_training(opened):
-    app = opened("masks", "two layers, causal")
+    app = opened("masks", "two layers, causal", **{"with": "causal"})
     assert "outside this model's training" not in app.words  # causal beside causal
     app.pick("mask_base", "bidirectional")
     assert "bidirectional: outside this model's training, which was causal." in app.words

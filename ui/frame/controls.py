@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from model import HeadworkError, Mask
+from model import HeadworkError, Mask, parse_mask
 from model.catalogue import (
     DEFAULT_MODEL,
     allowed_ids,
@@ -18,7 +18,7 @@ from model.catalogue import (
 from model.tokenizers.tokens import MAX_CHARACTERS
 from model.weights.toy import TOY_BOUNDS, TOY_DEFAULTS, toy_id, toy_sizes
 from model.weights.trained import PREFIX
-from ui.frame import examples, links, mask_choice
+from ui.frame import examples, links, loading, mask_choice
 from ui.frame.languages import _
 
 MOST_CHARACTERS = 5 * MAX_CHARACTERS  # the browser drops longer pastes without a word; the model cuts, and says so
@@ -42,7 +42,7 @@ def begin(*, is_new_page: bool) -> None:
         examples.opening()
         st.session_state["text"] = links.read("text", str, examples.examples()[0].text)
     _first_model()
-    mask_choice.begin()
+    mask_choice.begin(_own_mask())
     is_bare = not set(st.query_params) - {"lang", "text"} and examples.opens_on() is not None
     links.write("text", sentence(), "" if is_bare else examples.examples()[0].text)
     links.write("model", _model_id(), default_id())
@@ -158,6 +158,20 @@ def _model_id() -> str:
     if chosen == "toy":
         return toy_id(**{name: int(st.session_state.get(f"toy_{name}", first)) for name, first in TOY_DEFAULTS.items()})
     return str(chosen or default_id())
+
+
+def _own_mask() -> Mask:
+    """What the chosen model was trained under; what isn't known is bidirectional.
+
+    A folder, or a model of the hub, says so only once it is read. What can't be read is told by the page.
+    """
+    with suppress(HeadworkError):
+        entry = resolve(_model_id())
+        if entry.trained_mask is None and entry.source in ("folder", "hub"):
+            entry = loading.load_model(entry.id).entry
+        if entry.trained_mask is not None:
+            return parse_mask(entry.trained_mask)
+    return Mask.bidirectional()
 
 
 def _named_in_link(text: str) -> str:

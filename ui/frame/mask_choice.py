@@ -1,9 +1,15 @@
-"""The mask in the sidebar, and how masks are called on screen. The link keeps it as `mask=`."""
+"""The mask in the sidebar, and how masks are called on screen.
+
+Each model opens under the mask that it was trained under, its own: an encoder sees both ways, a decoder what came before.
+The link keeps another one as `mask=`. A model that is chosen in place of another brings its own mask along, unless the
+mask was another than the last model's own.
+"""
 
 from dataclasses import replace
 
 import streamlit as st
 
+from analysis.maps.mask_runs import without_padding
 from model import Mask, parse_mask
 from ui.frame import links
 from ui.frame.languages import _
@@ -19,14 +25,23 @@ FROM_LINK = "link"  # the mask of a link that these choices can't express; sessi
 LONGEST_SPELLING = 40  # characters of a mask in a menu
 NUMBER_BOUNDS = {"window": (0, 511, 2), "prefix": (0, 512, 4), "padding": (1, 512, 16)}  # least, most, at first
 
+OWN = "mask_own"  # session state: the own mask of the model that the choice was made for
 KEYS = ("mask_base", "mask_pads", *(f"mask_{name}" for name in NUMBER_BOUNDS))  # session state
 
 
-def begin() -> None:
-    """Reads the link at a session's first run, and lets it say what is chosen now."""
+def begin(own: Mask) -> None:
+    """Reads the link at a session's first run, follows the model, and lets the link say what is chosen now.
+
+    Args:
+        own: what the model of the sidebar was trained under.
+    """
+    before = st.session_state.get(OWN)
     if "mask_base" not in st.session_state:
-        unfold(links.read("mask", parse_mask, Mask.bidirectional(), key="mask_base"))
-    links.write("mask", str(now()), str(Mask.bidirectional()))
+        unfold(links.read("mask", parse_mask, own, key="mask_base"))
+    elif before not in (None, str(own)) and str(without_padding(now())) == before:
+        unfold(replace(own, padded_length=now().padded_length))
+    st.session_state[OWN] = str(own)
+    links.write("mask", str(now()), str(own))
 
 
 def now() -> Mask:
@@ -70,6 +85,7 @@ def draw() -> None:
 def unfold(mask: Mask) -> None:
     """Sets the widgets to a mask. One that they can't express becomes an entry of its own in the menu."""
     st.session_state.pop("mask_link", None)
+    st.session_state.pop(OWN, None)  # it stays, also where another model comes with it
     if fits("padding", mask.padded_length):
         st.session_state["mask_pads"] = mask.padded_length is not None
         if mask.padded_length is not None:

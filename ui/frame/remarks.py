@@ -3,8 +3,9 @@
 import math
 
 import streamlit as st
+import torch
 
-from model import AttentionTrace
+from model import AttentionTrace, parse_mask
 from model.entry import Entry
 from model.tokenizers.tokens import MAX_CHARACTERS
 from model.tracing import LARGEST_ROW_ERROR
@@ -88,14 +89,19 @@ def cautions(trace: AttentionTrace, *, offers: bool = True) -> None:
 
 
 def _outside_its_training(trace: AttentionTrace, entry: Entry) -> str:
-    """What to say when a model runs under a mask that it was not trained under; nothing otherwise."""
-    if entry.source == "trained here":
-        trained = entry.trained_mask or "bidirectional"
-        said = _("This model was trained under the mask {mask}. The maps are what it computes, outside its training.")
-        return "" if trained == str(trace.mask) else said.format(mask=mask_choice.spelled(trained))
-    if entry.trained_mask != "causal" and (trace.mask.hides_later_tokens or trace.mask.window_size is not None):
+    """What to say when a model runs under a mask that it was not trained under; nothing otherwise.
+
+    For this sentence the two must differ: a window wider than the sentence hides nothing.
+    """
+    own = entry.trained_mask or "bidirectional"
+    padding = torch.tensor(trace.tokenized.is_padding)
+    n = trace.n_tokens
+    if torch.equal(trace.mask.allowed(n, padding), parse_mask(own).allowed(n, padding)):
+        return ""
+    if own == "bidirectional" and entry.source != "trained here":
         return _("This model was trained without this mask. The maps are what it computes, outside its training.")
-    return ""
+    said = _("This model was trained under the mask {mask}. The maps are what it computes, outside its training.")
+    return said.format(mask=mask_choice.spelled(own))
 
 
 def how_to_read() -> None:

@@ -8,6 +8,7 @@ from model import AttentionTrace, HeadworkError, Mask, parse_mask
 from ui.frame import links
 from ui.frame.choose import translated
 from ui.frame.languages import _
+from ui.frame.loading import load_model
 from ui.frame.mask_choice import NUMBER_BOUNDS, fits, name
 from ui.masks import grid
 
@@ -20,7 +21,7 @@ KINDS = {
 }
 SIZED = ("window", "prefix")  # with a number, in the bounds that the sidebar has
 FROM_LINK = "link"  # a mask of a link that these choices can't express; session state "with_link" spells it
-DEFAULT = Mask.causal()
+DEFAULT = "with_default"  # session state: the spelling of what is compared with unless a person or link says otherwise
 
 
 def make(kind: str, size: int, n_tokens: int) -> Mask:
@@ -67,8 +68,13 @@ def query_row(trace: AttentionTrace, key: str) -> int:
 
 def second_mask(first: AttentionTrace) -> Mask:
     """Draws the choice of the mask to compare with. A sentence padded by the first mask is padded by the second too."""
+    other = _other(first)
+    before = st.session_state.get(DEFAULT)
     if "with_kind" not in st.session_state:
-        _unfold(links.read("with", parse_mask, DEFAULT, key="with_kind"))
+        _unfold(links.read("with", parse_mask, other, key="with_kind"))
+    elif before is not None and before != str(other) and st.session_state["with_kind"] == before:
+        _unfold(other)  # it came with the model before
+    st.session_state[DEFAULT] = str(other)
     st.markdown(_("Compare **{mask}** with").format(mask=name(first.mask)), width="content")
     names = translated(KINDS)
     if "with_link" in st.session_state:
@@ -85,9 +91,15 @@ def second_mask(first: AttentionTrace) -> Mask:
     )
     size = _size(kind) if kind in SIZED else 0
     chosen = make(kind, size, first.n_tokens)
-    links.write("with", str(chosen), str(DEFAULT))
+    links.write("with", str(chosen), str(other))
     padded = first.mask.padded_length
     return chosen if padded is None else chosen & Mask.padding(padded)
+
+
+def _other(first: AttentionTrace) -> Mask:
+    """What a model is compared under at first: a decoder as if it saw both ways, others as if they were decoders."""
+    own = load_model(first.model_id).entry.trained_mask
+    return Mask.bidirectional() if own and parse_mask(own).hides_later_tokens else Mask.causal()
 
 
 def use(mask: Mask) -> None:
