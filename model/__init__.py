@@ -9,6 +9,7 @@ import model.command_line  # noqa: F401  first: it minds Ctrl-C while torch is i
 from model.attention import MultiHeadAttention, attention_entropy, scaled_dot_product_attention
 from model.blocks import FeedForward, TransformerBlock
 from model.errors import HeadworkError, NotDownloaded
+from model.generation import Generation, generate
 from model.loading import load
 from model.masks import Mask, parse_mask
 from model.norms import LayerNorm, RMSNorm
@@ -21,6 +22,7 @@ __all__ = [
     "AttentionModel",
     "AttentionTrace",
     "FeedForward",
+    "Generation",
     "HeadworkError",
     "LayerNorm",
     "Mask",
@@ -33,6 +35,7 @@ __all__ = [
     "TransformerConfig",
     "TransformerOutput",
     "attention_entropy",
+    "generate",
     "load",
     "parse_mask",
     "scaled_dot_product_attention",

@@ -6,7 +6,7 @@ import argparse
 import io
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +16,19 @@ import torch
 from model import AttentionTrace, HeadworkError, attention_entropy, load
 from model.arrays import npz_bytes
 from model.catalogue import DEFAULT_MODEL
-from model.command_line import EXIT_MODEL, EXIT_OK, command, fail
+from model.command_line import EXIT_INPUT, EXIT_MODEL, EXIT_OK, command, fail, whole_number
 from model.files import check_writable, write_whole
+from model.generation import generate
 from model.masks import parse_mask
+from model.prediction import NextToken
 from model.settings import threads
-from model.tracing import LARGEST_ROW_ERROR
+from model.tracing import LARGEST_ROW_ERROR, MOST_TOKENS
 
 _EPILOG = """\
 masks   bidirectional, causal, window:K, prefix:K, padding:M, joined with +, for example causal+padding:16
-models  minilm (built in, English), e5-small-4bit (built in, Chinese and English), bert-base-uncased, bert-base-chinese,
-        …, toy:d_model=32,heads=4,layers=2,seed=0 (untrained), a folder written by save_pretrained, or owner/name on the
-        hub (with --download)
+models  minilm (built in, English), e5-small-4bit (built in, Chinese and English), smollm2-135m (built in, a decoder,
+        English), bert-base-uncased, bert-base-chinese, …, toy:d_model=32,heads=4,layers=2,seed=0 (untrained), a folder
+        written by save_pretrained, or owner/name on the hub (with --download)
 exit    0 done; 2 the text, the mask or an option is wrong; 3 the model can't be loaded; 4 the file can't be written;
         130 stopped by Ctrl-C
 """
@@ -37,7 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line. Returns the exit code."""
     options = _parser().parse_args(arguments)
     torch.set_num_threads(threads())
-    mask = parse_mask(options.mask)
+    mask = None if options.mask is None else parse_mask(options.mask)
+    if options.generate is not None and options.pair is not None:
+        return fail("--generate goes on with one text: leave out --pair.", EXIT_INPUT)
     if options.npz is not None:
         check_writable(options.npz)  # before the work, not after it
     try:
@@ -45,10 +49,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except HeadworkError as error:
         return fail(error, EXIT_MODEL)
     text = _read_input() if options.text == "-" else options.text
-    trace = model.trace(text if options.pair is None else (text, options.pair), mask)
+    if options.generate is None:
+        trace = model.trace(text if options.pair is None else (text, options.pair), mask)
+        written = None
+    else:
+        made = generate(model, text, options.generate, mask=mask, temperature=options.temperature, seed=options.seed)
+        trace, written = made.trace(), made.written
     if options.npz is not None:
         write_whole(options.npz, npz_bytes(trace))
-    print(json.dumps(as_json(trace), ensure_ascii=False, indent=2) if options.json else summary(trace))
+    following = None if options.next is None else trace.next(options.next)
+    if options.json:
+        print(json.dumps(as_json(trace) | predicted_json(following, written), ensure_ascii=False, indent=2))
+    else:
+        print("\n".join([summary(trace), *predicted_lines(following, written)]))
     return EXIT_OK
 
 
@@ -62,7 +75,22 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("text", help="the sentence; - reads it from standard input")
     parser.add_argument("--pair", metavar="TEXT", help="a second text, read with the first as a pair")
     parser.add_argument("--model", default=DEFAULT_MODEL, help="which model (default: %(default)s)")
-    parser.add_argument("--mask", default="bidirectional", help="which mask (default: %(default)s)")
+    parser.add_argument("--mask", help="which mask (default: the one that the model was trained under)")
+    parser.add_argument(
+        "--next", metavar="K", type=whole_number(1, 1000), help="also the K most probable next tokens (a decoder's)"
+    )
+    parser.add_argument(
+        "--generate", metavar="N", type=whole_number(0, MOST_TOKENS), help="write up to N tokens on first (a decoder)"
+    )
+    parser.add_argument(
+        "--temperature", type=float, default=0.0, help="of --generate; 0 = always the most probable token (default)"
+    )
+    parser.add_argument(
+        "--seed",
+        type=whole_number(0, 2**32 - 1),
+        default=0,
+        help="of --generate with a temperature (default: %(default)s)",
+    )
     parser.add_argument("--npz", metavar="FILE", type=Path, help="write attention, tokens and mask as NumPy arrays")
     parser.add_argument(
         "--json", action="store_true", help="print tokens, mask, shapes and each head's entropy as JSON"
@@ -115,6 +143,25 @@ def as_json(trace: AttentionTrace) -> dict[str, Any]:
             "n_empty_rows": check.n_empty_rows,
         },
     }
+
+
+def predicted_json(following: Iterable[NextToken] | None, written: Iterable[NextToken] | None) -> dict[str, Any]:
+    """What `--next` and `--generate` add to `--json`."""
+    lists = {"next": following, "generated": written}
+    return {
+        name: [{"token": token.token, "probability": token.probability} for token in tokens]
+        for name, tokens in lists.items()
+        if tokens is not None
+    }
+
+
+def predicted_lines(following: Iterable[NextToken] | None, written: Iterable[NextToken] | None) -> list[str]:
+    """What `--next` and `--generate` add to what is printed."""
+    lines = [] if written is None else [f"wrote   {json.dumps(''.join(t.token for t in written), ensure_ascii=False)}"]
+    return lines + [
+        f"{'next    ' if i == 0 else ' ' * 8}{token.probability:.3f}  {json.dumps(token.token, ensure_ascii=False)}"
+        for i, token in enumerate(following or ())
+    ]
 
 
 def summary(trace: AttentionTrace) -> str:

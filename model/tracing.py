@@ -14,6 +14,7 @@ from model.entry import Entry
 from model.errors import HeadworkError, shown
 from model.masks import Mask, MaskLike
 from model.packed import pack
+from model.prediction import NextToken, Prediction
 from model.tokenizers.tokens import Tokenizer, Tokens
 from model.transformer import Record, Transformer, TransformerConfig, TransformerOutput
 
@@ -66,6 +67,9 @@ class AttentionTrace(HeadMaps):
             key (column). `allowed_in` gives that of one layer.
         sha256: of the weights; None for an untrained model.
         context: the tokens that are looked at, in cross-attention; None in self-attention.
+        hidden: (N, d_model) float32, after the last layer and the final norm; None where it wasn't kept.
+        model: what made the trace, which `logits` and its like read the next token with. A cache of traces leaves it
+            out, since it would keep every model in memory; `AttentionModel.prediction` takes such a trace.
     """
 
     model_id: str
@@ -77,6 +81,8 @@ class AttentionTrace(HeadMaps):
     attention: NDArray[np.float32]
     allowed: NDArray[np.bool_]
     context: Tokens | None = None
+    hidden: NDArray[np.float32] | None = None
+    model: AttentionModel | None = None
 
     @property
     def tokens(self) -> tuple[str, ...]:
@@ -121,7 +127,29 @@ class AttentionTrace(HeadMaps):
     @property
     def nbytes(self) -> int:
         """Bytes that the arrays take."""
-        return self.attention.nbytes + self.allowed.nbytes
+        return self.attention.nbytes + self.allowed.nbytes + (0 if self.hidden is None else self.hidden.nbytes)
+
+    @property
+    def logits(self) -> NDArray[np.float32]:
+        """The score of every token of the vocabulary to come after each token: (N, V), computed anew at each call.
+
+        Raises:
+            HeadworkError: the model has no output matrix, or isn't kept with the trace.
+        """
+        return self._prediction().logits()
+
+    def next(self, k: int = 5, position: int = -1) -> tuple[NextToken, ...]:
+        """The k most probable tokens after the one at `position` (from 0; -1 = the last). Raises as `logits`."""
+        return self._prediction().next(k, position)
+
+    def surprise(self) -> NDArray[np.float32]:
+        """−ln p of each token given those before it, in nats: (N,), NaN for the first. Raises as `logits`."""
+        return self._prediction().surprise()
+
+    def _prediction(self) -> Prediction:
+        if self.model is None:
+            raise HeadworkError("This trace was kept without its model. Ask the model: model.prediction(trace).")
+        return self.model.prediction(self)
 
     def check(self) -> Check:
         """Row sums and masked cells of this very trace, over all layers and heads."""
@@ -187,6 +215,16 @@ class AttentionModel:
         return self.config.num_heads
 
     @property
+    def has_output(self) -> bool:
+        """Whether it predicts the next token."""
+        return self.config.output != "none"
+
+    @property
+    def default_mask(self) -> Mask:
+        """The mask that the model was trained under; bidirectional where that isn't known."""
+        return Mask.of(self.entry.trained_mask or "bidirectional")
+
+    @property
     def token_limit(self) -> int:
         """Longest sentence in tokens: the model's own limit, at most 512."""
         return min(self.config.max_tokens, MOST_TOKENS)
@@ -195,7 +233,7 @@ class AttentionModel:
     def run(
         self,
         text: Text,
-        mask: MaskLike = "bidirectional",
+        mask: MaskLike | None = None,
         *,
         record: Record = "steps",
         head_mask: Iterable[Iterable[float]] | NDArray[np.float32] | None = None,
@@ -204,19 +242,38 @@ class AttentionModel:
 
         Args:
             text: any text, or two of them as a pair; what exceeds the token limit is cut (`Tokens.n_cut`).
-            mask: a Mask, its spelling, or a boolean matrix (N, N).
+            mask: a Mask, its spelling, or a boolean matrix (N, N); None = `default_mask`.
             record: see Transformer.forward.
             head_mask: (L, h), 0 = the head is off.
 
         Returns:
-            The tokens, the mask as a boolean (N, N), and everything the Transformer made, with B = 1.
+            The tokens, the mask as a boolean (N, N), or (L, N, N) where windows of layers are shorter than the text,
+            and everything the Transformer made, with B = 1.
 
         Raises:
             HeadworkError: empty text, what is no text, an unknown mask, a mask that doesn't fit the sentence, a head
                 mask of another shape.
         """
-        mask = Mask.of(mask)
-        tokens = self.tokenizer.encode(self._one_text(text), limit=self.token_limit, pad_to=mask.padded_length)
+        mask = self._mask(mask)
+        tokens = self.tokens(text, mask)
+        allowed = mask.allowed(len(tokens.ids), torch.tensor(tokens.is_padding))  # (N, N)
+        factors = None if head_mask is None else self._factors(head_mask)  # (L, h)
+        ids, token_types = torch.tensor([tokens.ids]), self.token_types(tokens)
+        output = self.transformer(ids, allowed, token_types=token_types, head_mask=factors, record=record)
+        return tokens, self._in_layers(allowed), output
+
+    def _mask(self, mask: MaskLike | None) -> Mask:
+        return self.default_mask if mask is None else Mask.of(mask)
+
+    def _in_layers(self, allowed: torch.Tensor) -> torch.Tensor:
+        """The mask (N, N), or those of all layers (L, N, N) where they differ from it."""
+        masks = self.transformer.layer_masks(allowed, allowed.size(0))
+        return allowed if all(mask is allowed for mask in masks) else torch.stack([m for m in masks if m is not None])
+
+    def tokens(self, text: Text, mask: Mask | None = None) -> Tokens:
+        """The tokens of a text, padded where the mask asks for it. Raises as `run`."""
+        pad_to = None if mask is None else mask.padded_length
+        tokens = self.tokenizer.encode(self._one_text(text), limit=self.token_limit, pad_to=pad_to)
         if self.config.vocab_size and max(tokens.ids) >= self.config.vocab_size:
             raise HeadworkError(
                 "The tokenizer gives the token {token} the id {id}, but the model has vectors for ids below "
@@ -225,11 +282,7 @@ class AttentionModel:
                 id=max(tokens.ids),
                 vocab_size=self.config.vocab_size,
             )
-        allowed = mask.allowed(len(tokens.ids), torch.tensor(tokens.is_padding))  # (N, N)
-        factors = None if head_mask is None else self._factors(head_mask)  # (L, h)
-        ids, token_types = torch.tensor([tokens.ids]), self.token_types(tokens)
-        output = self.transformer(ids, allowed, token_types=token_types, head_mask=factors, record=record)
-        return tokens, allowed, output
+        return tokens
 
     def token_types(self, tokens: Tokens) -> torch.Tensor | None:
         """Which row of the token type table each token gets (1, N); None = all the first, for models without types."""
@@ -270,17 +323,29 @@ class AttentionModel:
     def trace(
         self,
         text: Text,
-        mask: MaskLike = "bidirectional",
+        mask: MaskLike | None = None,
         *,
         head_mask: Iterable[Iterable[float]] | NDArray[np.float32] | None = None,
     ) -> AttentionTrace:
         """Every head's map for a text under a mask. Arguments as in `run`."""
-        mask = Mask.of(mask)
-        tokens, allowed, output = self.run(text, mask, record="maps", head_mask=head_mask)
-        attention = output.attention[:, 0].numpy()  # (L, h, N, N)
-        attention.flags.writeable = False
-        visible = allowed.numpy()
-        visible.flags.writeable = False
+        mask = self._mask(mask)
+        tokens, _, output = self.run(text, mask, record="maps", head_mask=head_mask)
+        return self.as_trace(tokens, mask, output.attention[:, 0].numpy(), output.hidden[0].numpy())
+
+    def as_trace(
+        self, tokens: Tokens, mask: Mask, attention: NDArray[np.float32], hidden: NDArray[np.float32]
+    ) -> AttentionTrace:
+        """What a run of this model made, as a trace.
+
+        Args:
+            tokens: N of them.
+            mask: under which they were read.
+            attention: (L, h, N, N).
+            hidden: (N, d_model), `TransformerOutput.hidden` of one text. The arrays are made read-only.
+        """
+        visible = self._in_layers(mask.allowed(len(tokens), torch.tensor(tokens.is_padding))).numpy()
+        for array in (attention, visible, hidden):
+            array.flags.writeable = False
         return AttentionTrace(
             model_id=self.id,
             model_label=self.label,
@@ -290,4 +355,16 @@ class AttentionModel:
             tokenized=tokens,
             attention=attention,
             allowed=visible,
+            hidden=hidden,
+            model=self,
         )
+
+    def prediction(self, trace: AttentionTrace) -> Prediction:
+        """What this model expects after each token of a trace that it made.
+
+        Raises:
+            HeadworkError: it has no output matrix.
+        """
+        if not self.has_output or trace.hidden is None:
+            raise HeadworkError("This model has no output matrix, so it predicts no token. Choose a decoder.")
+        return Prediction(trace.hidden, trace.tokenized.ids, self.transformer, self.tokenizer)

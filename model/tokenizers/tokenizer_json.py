@@ -78,6 +78,7 @@ class FastTokenizer(Tokenizer):
             if part is not None
         )
         pad_id = _first_id(backend, (named["pad_token"], padding.get("pad_token"), *PAD_TOKENS))
+        self._letter = _first_id(backend, ("a", "▁a", "A"))
         self._padding = None
         if pad_id is not None:
             name = backend.id_to_token(pad_id) or PAD_TOKENS[0]
@@ -103,6 +104,24 @@ class FastTokenizer(Tokenizer):
             has_token_types=tokens[-1].segment > 0 and self._separator is not None and self._separator.has_token_types,
             n_cut_characters=n_cut_characters,
         )
+
+    def text_of(self, ids: Sequence[int]) -> str:
+        """What tokens add to a text; see `model.tokenizers.tokens.Tokenizer`."""
+        # After a letter, since SentencePiece's decoders take the space from the beginning of a text.
+        before = [] if self._letter is None else [self._letter]
+        return self._decoded([*before, *ids])[len(self._decoded(before)) :]
+
+    def _decoded(self, ids: list[int]) -> str:
+        return self.backend.decode(ids, skip_special_tokens=False)
+
+    def label_of(self, id_: int) -> str:
+        """The token's label; see `model.tokenizers.tokens.Tokenizer`."""
+        piece = self._added.get(id_) or self.backend.id_to_token(id_) or ""
+        return self._label(Token(piece, id_, (0, 0), None))
+
+    def is_special(self, id_: int) -> bool:
+        """Whether a token is one of the model's marks."""
+        return id_ in self._special
 
     def pair(self, first: str, second: str) -> str:
         """The text that `encode` reads as this pair; see `model.tokenizers.tokens.Tokenizer`."""

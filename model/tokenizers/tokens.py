@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from model.errors import HeadworkError
@@ -99,6 +99,58 @@ class Tokenizer(Protocol):
             HeadworkError: no text; `pad_to` smaller than the sentence or larger than `limit`.
         """
         ...
+
+    def text_of(self, ids: Sequence[int]) -> str:
+        """What tokens add to a text before them, special ones too; bytes that make no character become U+FFFD.
+
+        Raises:
+            HeadworkError: the tokens of this model stand for no text, as here.
+        """
+        raise HeadworkError("The tokens of this model can't be turned into text: it doesn't write. Choose a decoder.")
+
+    def label_of(self, id_: int) -> str:
+        """The token's label, as `Tokens.labels` has it."""
+        return self.text_of([id_])
+
+    def is_special(self, id_: int) -> bool:
+        """Whether a token is one of the model's marks, such as the end of a text."""
+        return False
+
+
+def grown(tokens: Tokens, id_: int, label: str, text: str, *, is_special: bool) -> Tokens:
+    """The tokens with one more at the end.
+
+    Args:
+        tokens: not padded.
+        id_: of the new token.
+        label: likewise.
+        text: the whole text, with what the new token added.
+        is_special: whether it is one of the model's marks.
+    """
+    start = min(len(tokens.text), len(text))
+    goes_on = (
+        start > 0 and text[start - 1 : start + 1].isalnum() and len(text) > start and tokens.word_ids[-1] is not None
+    )
+    span = _trim(text, (start, len(text)))
+    word = None if is_special else tokens.word_ids[-1] if goes_on else len(tokens.words)
+    words = tokens.words
+    if word is not None:
+        added = text[slice(*span)].strip()
+        words = (*words[:-1], words[-1] + added) if goes_on else (*words, added or label)
+    return replace(
+        tokens,
+        text=text,
+        pieces=(*tokens.pieces, label),
+        labels=(*tokens.labels, label),
+        ids=(*tokens.ids, id_),
+        spans=(*tokens.spans, span),
+        word_ids=(*tokens.word_ids, word),
+        words=words,
+        is_special=(*tokens.is_special, is_special),
+        is_padding=(*tokens.is_padding, False),
+        segments=(*tokens.segments, 0),
+        token_types=(*tokens.token_types, 0),
+    )
 
 
 def clean_text(text: str) -> tuple[str, int]:

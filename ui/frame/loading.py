@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from weakref import WeakKeyDictionary, ref
 
 import streamlit as st
@@ -99,7 +100,8 @@ def trace(text: str, model_id: str, mask: Mask) -> AttentionTrace:
     with st.spinner(_("Loading the model and reading the sentence…")):
         loaded = load_model(model_id)
         key = (named(model_id), text, str(mask))
-        return trace_cache().get(key, lambda: loaded.trace(text, mask))
+        # Without its model, which may be let go before the trace is.
+        return trace_cache().get(key, lambda: replace(loaded.trace(text, mask), model=None))
 
 
 def named(model_id: str) -> str:

@@ -1,0 +1,93 @@
+"""What a decoder expects to come next, at every position of a text.
+
+Shape letters: see model.attention; V is the size of the vocabulary.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from model.errors import HeadworkError, shown
+from model.tokenizers.tokens import Tokenizer
+from model.transformer import Transformer
+
+_POSITIONS_AT_ONCE = 64  # 64 × 50,000 logits take 13 MB
+
+
+class NextToken(NamedTuple):
+    """A token that may come next."""
+
+    token: str  # the text that it adds: " Paris"
+    label: str  # as on an axis: "▁Paris"
+    id: int
+    probability: float
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """The hidden states of a text, and what reads the next token off them. It keeps the model alive.
+
+    Attributes:
+        hidden: (N, d_model), after the final norm.
+        ids: the N tokens that the model read.
+    """
+
+    hidden: NDArray[np.float32]
+    ids: tuple[int, ...]
+    transformer: Transformer
+    tokenizer: Tokenizer
+
+    def _logits(self, positions: slice | list[int]) -> torch.Tensor:
+        hidden = torch.tensor(self.hidden[positions])  # a copy: read-only arrays make torch warn
+        return self.transformer.logits(hidden)
+
+    @torch.inference_mode()
+    def logits(self) -> NDArray[np.float32]:
+        """The score of every token of the vocabulary, after each token: (N, V)."""
+        return self._logits(slice(None)).numpy()
+
+    def next(self, k: int = 5, position: int = -1) -> tuple[NextToken, ...]:
+        """The k most probable tokens after the one at `position`, counted from 0 or back from the end.
+
+        Raises:
+            HeadworkError: no such position, or k below 1.
+        """
+        n = len(self.ids)
+        if not isinstance(position, int) or not -n <= position < n:
+            raise HeadworkError("There is no token {position}: the text has {n}.", position=shown(position), n=n)
+        if not isinstance(k, int) or k < 1:
+            raise HeadworkError("At least 1 next token can be asked for, not {k}.", k=shown(k))
+        return self.likeliest([position], k)[0]
+
+    @torch.inference_mode()
+    def likeliest(self, positions: list[int], k: int) -> list[tuple[NextToken, ...]]:
+        """As `next`, at several positions."""
+        found = []
+        for start in range(0, len(positions), _POSITIONS_AT_ONCE):
+            logits = self._logits(positions[start : start + _POSITIONS_AT_ONCE])
+            probabilities, ids = logits.softmax(-1).topk(min(k, logits.size(-1)))
+            found += [
+                tuple(next_token(self.tokenizer, id_, p) for id_, p in zip(*row, strict=True))
+                for row in zip(ids.tolist(), probabilities.tolist(), strict=True)
+            ]
+        return found
+
+    @torch.inference_mode()
+    def surprise(self) -> NDArray[np.float32]:
+        """−ln p of each token, given those before it, in nats: (N,). NaN for the first, which nothing predicts."""
+        surprise = torch.full((len(self.ids),), torch.nan)
+        for start in range(0, len(self.ids) - 1, _POSITIONS_AT_ONCE):
+            came = torch.tensor(self.ids[start + 1 : start + 1 + _POSITIONS_AT_ONCE])
+            log_p = self._logits(slice(start, start + len(came))).log_softmax(-1)
+            surprise[start + 1 : start + 1 + len(came)] = -log_p.gather(-1, came[:, None])[:, 0]
+        return surprise.numpy()
+
+
+def next_token(tokenizer: Tokenizer, id_: int, probability: float) -> NextToken:
+    """A token of the vocabulary with its probability."""
+    return NextToken(tokenizer.text_of([id_]), tokenizer.label_of(id_), id_, probability)
