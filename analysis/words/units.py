@@ -37,7 +37,8 @@ class Units:
     Attributes:
         labels: what axes show; not unique.
         kinds: "word" and "punctuation" are content; the others are special tokens, "start" being [CLS] and its like,
-            or whichever special token stands first (OPT's </s>), and "separator" [SEP] and its like. Between words a bare ▁ (`word_spans.is_bare`) is "special" too.
+            or whichever special token stands first (OPT's </s>), and "separator" [SEP] and its like. Between words a
+            bare ▁ (`word_spans.is_bare`) is "special" too.
         pieces: the indices of each unit's pieces among the N tokens.
         word_ids: index of the word in `Tokens.words`, or of the span that was given; None for special tokens and for
             text outside every span.

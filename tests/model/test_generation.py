@@ -29,7 +29,7 @@ def test_rows_written_one_by_one_equal_a_full_run(decoder):
     trace = made.trace()
     whole = full_run(decoder, made)
     assert trace.n_tokens == 7 + 12
-    np.testing.assert_allclose(trace.attention, whole.attention[:, 0], atol=1e-6)
+    np.testing.assert_allclose(trace.attention, whole.attention[:, 0], atol=1e-5)
     np.testing.assert_allclose(trace.hidden, whole.hidden[0], atol=1e-4)
     assert (np.triu(trace.attention, 1) == 0).all()
 
@@ -91,7 +91,7 @@ def test_windows_hold_while_writing():
     decoder = tiny_decoder(dataclasses.replace(LLAMA_LIKE, windows=(0, 3, 5)))
     made = generate(decoder, "abcdef", 6)
     trace = made.trace()
-    np.testing.assert_allclose(trace.attention, full_run(decoder, made).attention[:, 0], atol=1e-6)
+    np.testing.assert_allclose(trace.attention, full_run(decoder, made).attention[:, 0], atol=1e-5)
     assert trace.allowed.shape == (3, 12, 12)
     assert (trace.attention[1][:, 11, :9] == 0).all() and (trace.attention[1][:, 11, 9:] > 0).all()
     assert trace.check().masked_is_zero
@@ -146,7 +146,7 @@ def test_a_causal_window_can_be_written_under(decoder):
     trace = made.trace()
     assert (trace.attention[:, :, 8, :6] == 0).all()
     whole = full_run(decoder, made, "causal+window:2")
-    np.testing.assert_allclose(trace.attention, whole.attention[:, 0], atol=1e-6)
+    np.testing.assert_allclose(trace.attention, whole.attention[:, 0], atol=1e-5)
 
 
 def test_bytes_that_are_no_character_yet_keep_their_tokens(decoder):

@@ -1,8 +1,8 @@
 """The mask in the sidebar, and how masks are called on screen.
 
-Each model opens under the mask that it was trained under, its own: an encoder sees both ways, a decoder what came before.
-The link keeps another one as `mask=`. A model that is chosen in place of another brings its own mask along, unless the
-mask was another than the last model's own.
+Each model opens under the mask that it was trained under, its own: an encoder sees both ways, a decoder what came
+before. The link keeps another one as `mask=`. A model that is chosen in place of another brings its own mask along,
+unless the mask was another than the last model's own.
 """
 
 from dataclasses import replace
