@@ -123,10 +123,9 @@ class Embeddings(nn.Module):
         if self.token_type is not None:
             x = x + (self.token_type[0] if token_types is None else self.token_type[token_types])
         table = self.position if self.positions == "learned" else getattr(self, "sinusoids", None)
-        if table is not None and positions is None:
-            x = x + table[self.position_offset : self.position_offset + n_tokens]  # (N, d_model), for every sentence
-        elif table is not None:
-            x = x + table[self.position_offset + positions]
+        if table is not None:
+            places = slice(0, n_tokens) if positions is None else positions
+            x = x + table[self.position_offset :][places]  # (N, d_model) for every sentence, or (B, N, d_model)
         if self.norm is not None:
             x = self.norm(x)
         return self.dropout(x)  # type: ignore[no-any-return]

@@ -226,9 +226,8 @@ class Transformer(nn.Module):
         """
         if self.config.output == "none":
             raise HeadworkError("This model has no output matrix, so it predicts no token. Choose a decoder.")
-        if self.output is not None:
-            return self.output(hidden)  # type: ignore[no-any-return]
-        return hidden @ self.embeddings.token.weight.T  # type: ignore[union-attr, no-any-return, operator]
+        weight: Tensor = self.embeddings.token.weight if self.output is None else self.output.weight
+        return hidden @ weight.T
 
     def layer_masks(self, mask: Masks, n_queries: int, n_keys: int | None = None) -> list[Tensor | None]:
         """The mask of each layer: what is asked for, and the layer's own window where it is shorter than the text.
