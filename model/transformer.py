@@ -12,6 +12,7 @@ from typing import Literal
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from model.attention import check_heads
 from model.blocks import Activation, BiasPlace, BlockSteps, NormPlace, TransformerBlock
@@ -226,8 +227,8 @@ class Transformer(nn.Module):
         """
         if self.config.output == "none":
             raise HeadworkError("This model has no output matrix, so it predicts no token. Choose a decoder.")
-        weight: Tensor = self.embeddings.token.weight if self.output is None else self.output.weight
-        return hidden @ weight.T
+        matrix: nn.Module = self.embeddings.token if self.output is None else self.output
+        return F.linear(hidden, matrix.weight)  # type: ignore[arg-type]
 
     def layer_masks(self, mask: Masks, n_queries: int, n_keys: int | None = None) -> list[Tensor | None]:
         """The mask of each layer: what is asked for, and the layer's own window where it is shorter than the text.

@@ -11,11 +11,12 @@ import re
 from dataclasses import replace
 
 import numpy as np
+import tokenizers
 from numpy.typing import NDArray
-from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
+from tokenizers import AddedToken, Regex, models, normalizers, pre_tokenizers, processors
 
 from model.tokenizers.tokenizer_json import MASK_TOKENS, FastTokenizer
-from model.tokenizers.tokens import SPACE, Tokens, clean_text
+from model.tokenizers.tokens import SPACE, Tokenizer, Tokens, clean_text
 from model.tokenizers.vocabulary import Vocabulary
 
 # SentencePiece's nmt_nfkc, by which XLM-R's vocabulary was made, leaves these alone, and NFKC doesn't ("~", "配"). In
@@ -27,7 +28,7 @@ SPECIAL = (BEGIN, "<pad>", END, UNKNOWN, "<mask>")
 _SPECIAL_IN_TEXT = re.compile("|".join(map(re.escape, SPECIAL)))
 
 
-class UnigramTokenizer:
+class UnigramTokenizer(Tokenizer):
     """SentencePiece's Unigram as XLM-R has it: <s> … </s>, "▁" for a space, characters in their NFKC form.
 
     Args:
@@ -78,9 +79,11 @@ class UnigramTokenizer:
         parts = {place[:length] for place in places for length in range(1, len(place) + 1)}
         return self._always | self._vocabulary.find(parts)
 
-    def _backend(self, known: dict[str, int]) -> Tokenizer:
+    def _backend(self, known: dict[str, int]) -> tokenizers.Tokenizer:
         scores = self._scores[list(known.values())].tolist()
-        backend = Tokenizer(models.Unigram(list(zip(known, scores, strict=True)), list(known).index(UNKNOWN)))
+        backend = tokenizers.Tokenizer(
+            models.Unigram(list(zip(known, scores, strict=True)), list(known).index(UNKNOWN))
+        )
         backend.normalizer = self._normaliser
         backend.pre_tokenizer = pre_tokenizers.Metaspace()
         backend.post_processor = self._frame

@@ -1,4 +1,4 @@
-"""What decoders are made of, each by its formula: RMSNorm, norms of q and k, parallel blocks, windows, biases, cache."""
+"""What decoders are made of, each by its formula: norms, rotary positions, parallel blocks, windows, biases, cache."""
 
 import dataclasses
 import math
