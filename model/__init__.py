@@ -15,7 +15,8 @@ from model.masks import Mask, parse_mask
 from model.norms import LayerNorm, RMSNorm
 from model.positions import sinusoidal_positions
 from model.tokenizers.tokens import Tokens
-from model.tracing import AttentionModel, AttentionTrace
+from model.trace import AttentionTrace
+from model.tracing import AttentionModel
 from model.transformer import Transformer, TransformerConfig, TransformerOutput
 
 __all__ = [

@@ -22,7 +22,8 @@ from model.generation import generate
 from model.masks import parse_mask
 from model.prediction import NextToken
 from model.settings import threads
-from model.tracing import LARGEST_ROW_ERROR, MOST_TOKENS
+from model.trace import LARGEST_ROW_ERROR
+from model.tracing import MOST_TOKENS
 
 _EPILOG = """\
 masks   bidirectional, causal, window:K, prefix:K, padding:M, joined with +, for example causal+padding:16

@@ -8,7 +8,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from model.tracing import AttentionTrace
+from model.trace import AttentionTrace
 
 WORTH_COMPRESSING = 32_000_000  # bytes; weights shrink by a tenth, and 150 MB would take seconds
 

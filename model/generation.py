@@ -18,7 +18,8 @@ from model.errors import HeadworkError, shown
 from model.masks import Mask, MaskLike
 from model.prediction import NextToken, next_token
 from model.tokenizers.tokens import Tokens, grown
-from model.tracing import AttentionModel, AttentionTrace
+from model.trace import AttentionTrace
+from model.tracing import AttentionModel
 
 
 class Generation:

@@ -20,7 +20,7 @@ from analysis.words.chinese import SPACES
 from analysis.words.spans import By, Span, deal_out, in_common, is_bare, segmenter_spans, space_spans
 from model import AttentionTrace, HeadworkError, Tokens
 from model.tokenizers.tokens import visible
-from model.tracing import HeadMaps
+from model.trace import HeadMaps
 
 Kind = Literal["word", "punctuation", "start", "separator", "padding", "special"]
 Level = Literal["pieces", "words"]

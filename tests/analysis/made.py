@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from model import Mask, Tokens
-from model.tracing import AttentionTrace
+from model.trace import AttentionTrace
 
 SPECIAL = ("[CLS]", "[SEP]", "[PAD]", "<s>", "</s>")
 

@@ -11,7 +11,7 @@ import torch
 from model import HeadworkError, Mask, load
 from model.__main__ import head_entropies
 from model.arrays import trace_arrays
-from model.tracing import Check
+from model.trace import Check
 from tests.model.random_checkpoints import save_random
 
 

@@ -15,7 +15,7 @@ import torch
 import model
 from model import AttentionModel, AttentionTrace, Mask, settings
 from model.catalogue import resolve
-from model.tracing import Check
+from model.trace import Check
 from model.weights.trained import PREFIX
 from ui.frame.cache import ByteCache
 from ui.frame.languages import _

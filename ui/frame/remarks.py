@@ -8,7 +8,7 @@ import torch
 from model import AttentionTrace, parse_mask
 from model.entry import Entry
 from model.tokenizers.tokens import MAX_CHARACTERS
-from model.tracing import LARGEST_ROW_ERROR
+from model.trace import LARGEST_ROW_ERROR
 from ui.frame import mask_choice
 from ui.frame.captions import caution, small
 from ui.frame.chinese_words import pronouns_without_token

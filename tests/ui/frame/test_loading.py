@@ -11,7 +11,7 @@ import torch
 from transformers import BertConfig, BertModel
 
 from model import HeadworkError, Mask, load
-from model.tracing import AttentionTrace
+from model.trace import AttentionTrace
 from model.training import Settings, Training, saved
 from model.weights import trained
 from tests.model.random_checkpoints import save_random
