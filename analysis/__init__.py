@@ -9,9 +9,9 @@ read(trace, norms=value_norms(model, trace.text, trace.mask))
 import model.command_line  # noqa: F401  first: it minds Ctrl-C while torch is imported
 from analysis.maps.comparison import Comparison, all_row_distances, compare, total_variation
 from analysis.maps.export import csv_bytes, csv_text, npz_bytes, provenance, read_csv, tidy
-from analysis.maps.metrics import METRICS, head_metrics, metric_range, row_metrics
+from analysis.maps.metrics import METRICS, head_metrics, metric_range, row_metrics, telling_metrics
 from analysis.maps.patterns import NO_PATTERN, RULES, Pattern, find_patterns, metrics_table
-from analysis.maps.readings import READINGS, Reading, read, special_share, value_norms, without_special
+from analysis.maps.readings import READINGS, Reading, read, special_share, value_norms, without_first, without_special
 from analysis.maps.rollout import rollout
 from analysis.maps.similarity import Similarity, head_similarity
 from analysis.words.units import Units, UnitTrace, aggregate, by_pieces, by_words, piece_units, word_units
@@ -47,9 +47,11 @@ __all__ = [
     "rollout",
     "row_metrics",
     "special_share",
+    "telling_metrics",
     "tidy",
     "total_variation",
     "value_norms",
+    "without_first",
     "without_special",
     "word_units",
 ]

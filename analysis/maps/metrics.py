@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.words.units import UnitTrace, rescale
+from analysis.words.units import Kind, UnitTrace, rescale
 from model.errors import HeadworkError
 
 Values = NDArray[np.float64]
@@ -194,20 +194,20 @@ _ALL = (
     ),
     Metric(
         "start_mass",
-        "Weight on [CLS]",
-        "Weight on [CLS], or <s> in models that name it so.",
+        "Weight on start token",
+        "Weight on the special token that stands first: [CLS] in BERT, <s> in RoBERTa.",
         lambda rows: rows.mass(rows.is_start),
     ),
     Metric(
         "separator_mass",
-        "Weight on [SEP]",
-        "Weight on [SEP], or </s> in models that name it so.",
+        "Weight on separator",
+        "Weight on the special tokens that end a text: [SEP] in BERT, </s> in RoBERTa.",
         lambda rows: rows.mass(rows.is_separator),
     ),
     Metric(
         "first_mass",
         "Weight on first token",
-        "Weight on whatever stands first, special or not.",
+        "Weight on whatever stands first, special or not: where much lies there, an attention sink (Xiao et al. 2023).",
         lambda rows: rows.mass(np.arange(len(rows.is_content)) == 0),
     ),
     Metric(
@@ -242,11 +242,23 @@ _ALL = (
     ),
 )
 METRICS: dict[str, Metric] = {metric.name: metric for metric in _ALL}
+_OF_KIND: dict[str, Kind] = {"start_mass": "start", "separator_mass": "separator", "punctuation_mass": "punctuation"}
 
 
 def metrics_of(trace: UnitTrace) -> list[str]:
     """The names of the metrics that mean something in these maps: in cross-attention none that compare places."""
     return [name for name, metric in METRICS.items() if trace.context is None or not metric.by_place]
+
+
+def telling_metrics(trace: UnitTrace) -> list[str]:
+    """Those of `metrics_of` that can be other than 0 in these maps: none about tokens that the text doesn't have."""
+    keys = trace.key_units
+    absent = {name for name, kind in _OF_KIND.items() if not keys.of_kind(kind).any()}
+    if not keys.is_special.any():
+        absent |= {"special_mass", "content_mass"}
+    if not trace.allowed[..., 0].any():  # the reading without the first token
+        absent.add("first_mass")
+    return [name for name in metrics_of(trace) if name not in absent]
 
 
 def row_metrics(trace: UnitTrace, names: Iterable[str] | None = None) -> dict[str, Values]:

@@ -1,4 +1,4 @@
-"""What a head does in this sentence, by published thresholds only; and one table with everything about every head."""
+"""What a head does in this sentence, by stated thresholds only; and one table with everything about every head."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rule:
-    """A published threshold that earns a head a label."""
+    """A threshold, published or plain, that earns a head a label."""
 
     label: str
     title: str
@@ -34,6 +34,8 @@ RULES = (
     Rule("next", "next word", "next_mass", 0.5, "Clark et al. 2019, section 3.1"),
     Rule("broad", "broad", "normalised_entropy", 0.8, "more than 0.8 of an even spread"),
     Rule("sink", "rests on special tokens", "special_mass", 0.6, "Clark et al. 2019, released code"),
+    # Of models that put no special token first: there the first token takes its place (Xiao et al. 2023).
+    Rule("sink", "rests on the first token", "first_mass", 0.5, "more than half of the weight"),
 )
 NO_PATTERN = "no clear pattern"
 
@@ -53,11 +55,12 @@ def find_patterns(trace: UnitTrace) -> list[list[tuple[Pattern, ...]]]:
     A label is about this sentence: with few rows, a high share is easily reached. Nothing here means `NO_PATTERN`.
     """
     known = metrics_of(trace)
-    return _patterns(row_metrics(trace, [rule.metric for rule in RULES if rule.metric in known]))
+    return _patterns(trace, row_metrics(trace, [rule.metric for rule in RULES if rule.metric in known]))
 
 
-def _patterns(rows: dict[str, Values]) -> list[list[tuple[Pattern, ...]]]:
-    rules = [rule for rule in RULES if rule.metric in rows]
+def _patterns(trace: UnitTrace, rows: dict[str, Values]) -> list[list[tuple[Pattern, ...]]]:
+    idle = "first_mass" if trace.key_units.is_special.any() else "special_mass"
+    rules = [rule for rule in RULES if rule.metric in rows and rule.metric != idle]
     means = {rule.metric: row_mean(rows[rule.metric]) for rule in rules}
     counts = {name: (~np.isnan(rows[name])).sum(axis=-1) for name in means}
     n_layers, n_heads = means[rules[0].metric].shape
@@ -78,6 +81,7 @@ def metrics_table(trace: UnitTrace) -> pd.DataFrame:
     import pandas as pd  # not needed for the first map, and half a second to import
 
     rows = row_metrics(trace)
+    found = _patterns(trace, rows)
     n_layers, n_heads = trace.n_layers, trace.n_heads
     layer, head = (axis.ravel() for axis in np.indices((n_layers, n_heads)))
     return pd.DataFrame(
@@ -86,6 +90,6 @@ def metrics_table(trace: UnitTrace) -> pd.DataFrame:
             "layer": layer + 1,
             "head": head + 1,
             **{name: row_mean(values).ravel() for name, values in rows.items()},
-            "patterns": [[pattern.title for pattern in of_head] for layer in _patterns(rows) for of_head in layer],
+            "patterns": [[pattern.title for pattern in of_head] for layer in found for of_head in layer],
         }
     )

@@ -1,5 +1,6 @@
-"""Ways to read a head's map, each with what it leaves out: raw, without special tokens, norm-weighted.
+"""Ways to read a head's map, each with what it leaves out: raw, without special tokens or the first token, by norm.
 
+Many heads rest on the first token, whatever it is, where they have nothing to do: an attention sink (Xiao et al. 2023).
 A weight says how much of a value is mixed in; the norm reading also says how long that value is (Kobayashi et al.
 2020): ‖α_ij f(x_j)‖ with f(x) = (x W_V + b_V) W_O, the head's own share of both matrices.
 """
@@ -46,6 +47,12 @@ READINGS: dict[str, ReadingKind] = {
             "Leaves out the rows and columns of special tokens, and with them the weight stated beside the map.",
         ),
         ReadingKind(
+            "without_first",
+            "Without the first token",
+            "The weights on all other tokens, each row rescaled to 1.",
+            "Leaves out the column of the first token, and with it the weight stated beside the map.",
+        ),
+        ReadingKind(
             "norm",
             "Norm-weighted",
             "‖α f(x)‖: the weight times the length of what the head adds for that key, after W_V and W_o.",
@@ -67,10 +74,10 @@ class Reading:
 
     Attributes:
         trace: the maps between the units that are left.
-        removed: (L, h, U), share of each row that lay on special tokens and was taken away; 0 where none was.
-        removed_overall: (L, h), its mean over the rows that may attend to something; 0 without such rows.
-        removed_labels: the special tokens that were taken away, each once.
-        n_emptied: (L, h), rows with nothing left: all of it was on special tokens. They are 0, rescaled or not.
+        removed: (L, h, U), share of each row that lay on special tokens, or on the first, and was taken away; else 0.
+        removed_overall: (L, h), its mean over the rows that count (see `without_special`, `without_first`); 0 without.
+        removed_labels: the tokens that were taken away, each once.
+        n_emptied: (L, h), rows with nothing left: all of it was taken away. They are 0, rescaled or not.
     """
 
     trace: UnitTrace
@@ -86,6 +93,7 @@ def read(
     level: Level = "pieces",
     by: By | Sequence[Span] = "segmenter",
     hide_special: bool = False,
+    hide_first: bool = False,
     rescale: bool = False,
     norms: NDArray[np.floating] | None = None,
 ) -> Reading:
@@ -96,14 +104,18 @@ def read(
         level: between pieces or between words.
         by: whose words (`analysis.words.units.by_words`).
         hide_special: take rows and columns of special tokens away.
+        hide_first: take the first token's column away, as `without_first` does.
         rescale: divide each row by its sum: what is left sums to 1 again, norms become shares of the row.
         norms: (L, h, N) of the keys, from `value_norms`, for the norm reading; None = weights.
 
     Raises:
-        HeadworkError: special tokens are to be hidden and there is nothing else; `norms` are of another text.
+        HeadworkError: special tokens, or the first, are to be hidden and there is nothing else; `norms` are of another
+            text.
     """
     if norms is not None:
         trace = _norm_weighted(trace, norms)
+    if hide_first:
+        return without_first(trace, level=level, by=by, rescale=rescale)
     units = words.by_pieces(trace) if level == "pieces" else words.by_words(trace, by)
     if hide_special and units.is_special.all():
         raise HeadworkError("This text holds only special tokens, so nothing is left without them. Type a word.")
@@ -126,6 +138,42 @@ def without_special(trace: UnitTrace, *, rescale: bool = False) -> Reading:
         removed_overall=removed[..., seeing].mean(axis=-1) if seeing.any() else np.zeros(removed.shape[:2]),
         removed_labels=tuple(dict.fromkeys(np.array(trace.keys, dtype=object)[special_keys].tolist())),
         n_emptied=emptied.sum(axis=-1),
+    )
+
+
+def without_first(
+    trace: AttentionTrace, *, level: Level = "pieces", by: By | Sequence[Span] = "segmenter", rescale: bool = False
+) -> Reading:
+    """The first token's column taken away, whatever token it is; `rescale` makes what is left of a row sum to 1.
+
+    Rows and columns stay as many: the column's cells are 0 and count as not allowed, and a row that may attend to
+    nothing else, the first under a causal mask, is 0. Between words the first token's weight is taken out of its word.
+    `removed_overall` is over rows of words that may attend to something else.
+
+    Raises:
+        HeadworkError: there is only one token to look at.
+    """
+    if trace.n_keys == 1:
+        raise HeadworkError("This text has one token, so nothing is left without the first. Type more.")
+    whole = words.by_pieces(trace) if level == "pieces" else words.by_words(trace, by)
+    maps, visible = trace.attention.copy(), trace.allowed.copy()
+    maps[..., 0], visible[..., 0] = 0, False
+    context = None if whole.context is None else whole.context.pieces
+    left = replace(
+        whole,
+        attention=words.aggregate(maps, trace.allowed, whole.units, whole.context),
+        allowed=words.aggregate_allowed(visible, whole.units.pieces, context),
+        is_complete=rescale or not trace.allowed[..., 0].any(),
+    )
+    total, rest = (each.attention.sum(axis=-1, dtype=np.float64) for each in (whole, left))  # (L, h, U)
+    removed = np.divide(np.maximum(total - rest, 0), total, out=np.zeros(total.shape), where=total > 0)
+    counted = left.rows_with(1) & ~whole.is_special  # (U,)
+    return Reading(
+        trace=_rescaled(left) if rescale else left,
+        removed=removed,
+        removed_overall=removed[..., counted].mean(axis=-1) if counted.any() else np.zeros(removed.shape[:2]),
+        removed_labels=trace.keys[:1],
+        n_emptied=((total > 0) & ~left.attention.any(axis=-1)).sum(axis=-1),
     )
 
 

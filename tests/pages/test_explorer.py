@@ -93,10 +93,40 @@ def test_small_weights_change_the_colour_and_never_the_number(app, trace, curve,
 
 def test_four_readings_side_by_side_each_say_what_they_leave_out(app):
     app.open(show="readings")
-    assert len(app.figures()) == 5
+    assert len(app.figures()) == 1 + len(READINGS)
     for name, kind in READINGS.items():
         assert kind.leaves_out in app.words
         assert f"**{kind.title}**" in app.words and chart(app, f"side_{name}")
+
+
+def test_the_map_without_the_first_token(app, trace):
+    app.open(reading="without_first", mask="causal")
+    causal = load("minilm").trace(trace.text, "causal")
+    rest = causal.attention[HEAD][1:, 1:]
+    expected = rest / rest.sum(axis=-1, keepdims=True)
+    np.testing.assert_allclose(app.head_map()[1:, 1:], np.where(np.tri(11), expected, np.nan), atol=1e-6)
+    assert np.isnan(app.head_map()[:, 0]).all()  # drawn as left out, not as 0
+    share = causal.attention[HEAD][1:-1, 0].mean()  # of words: [SEP]'s row doesn't count
+    assert f"{share:.0%} of the weight went to [CLS]." in app.words
+    assert "attention sink (Xiao et al. 2023)" in app.words
+    assert "“[CLS]” may look at nothing else: its row is 0." in app.words
+    assert component(app, "strip")["text"]["says_nobody"].endswith("is left out here, or masked")
+    assert component(app, "overview")["text"]["masked"] == "masked or left out"
+
+
+def test_without_the_first_token_numbers_are_about_the_rest(app, trace):
+    app.open(reading="without_first", view="numbers", colour="previous_mass")
+    rest = read(trace, hide_first=True, rescale=True).trace
+    sent = np.array(component(app, "overview")["metric"]["values"])
+    np.testing.assert_allclose(sent, head_metrics(rest, ["previous_mass"])["previous_mass"], atol=1e-4)
+    assert "weights without the first token, rows rescaled to 1" in app.words
+
+
+def test_a_model_without_special_tokens_is_not_said_to_have_any(app):
+    app.open(model="toy", text="one two three four", colour="start_mass", view="numbers")
+    assert "[CLS]" not in app.words and "[SEP]" not in app.words
+    assert "of the weight to the first token, “one”." in app.words
+    assert "start_mass" not in app.test.get_by_key("colour").options and app.value("colour") == "map"
 
 
 @pytest.mark.parametrize("level", ["words", "spaces"])

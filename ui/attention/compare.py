@@ -59,16 +59,17 @@ def compare_tab(trace: AttentionTrace, reading: Reading, view: View, style: Styl
         raise
     style_b = maps.style(read_b, other_view)
     shared = replace(style, maximum=max(style.maximum, style_b.maximum))
+    t = maps.words(view)
     a, b, difference = st.columns([4, 4, 5], gap="small")
     for place, letter, name, weights, allowed, labels in (
         (a, "A", name_a, found.a, found.allowed_a, found.labels_a),
         (b, "B", name_b, found.b, found.allowed_b, found.labels_b),
     ):
         place.markdown(f"**{letter}** · {plain(name)}")  # in the figure it would run into the colour bar
-        figure = head_heatmap(Maps(weights, allowed, labels), shared, height=HEIGHT, narrow=True, t=_)
+        figure = head_heatmap(Maps(weights, allowed, labels), shared, height=HEIGHT, narrow=True, t=t)
         place.plotly_chart(figure, key=f"compare_{letter}", config=CHART)
     difference.markdown(f"**{_('B − A')}** · {_('purple: B looks less, orange: B looks more')}")
-    figure = difference_heatmap(found, height=HEIGHT, text_scale=view.text_scale, t=_)
+    figure = difference_heatmap(found, height=HEIGHT, text_scale=view.text_scale, t=t)
     difference.plotly_chart(figure, key="compare_difference", config=CHART)
     st.markdown(_summary(found))
     remarks.cautions(other, offers=False)

@@ -12,7 +12,7 @@ from ui.attention import maps
 from ui.attention import view as explorer_view
 from ui.attention.view import View
 from ui.frame import examples, links
-from ui.frame.languages import _, plain, translator
+from ui.frame.languages import _, plain
 from viz.export import fonts
 from viz.export.html import page_html
 from viz.export.images import png_bytes, svg_text
@@ -31,7 +31,7 @@ def export_tab(trace: AttentionTrace, reading: Reading, view: View, style: Style
     st.markdown(f"**{_('Head {name} as shown').format(name=view.name)}**")
     of, name = reading.trace, f"headwork-{view.name}"
     source = _source(trace, reading, view)
-    t = translator()  # files are made in another thread, where the session's language isn't known
+    t = maps.words(view)  # files are made in another thread, where the session's language isn't known
 
     def layout() -> MapLayout:
         return _layout(trace, reading, view, style, t)
@@ -98,7 +98,8 @@ def _layout(trace: AttentionTrace, reading: Reading, view: View, style: Style, t
 
 def _source(trace: AttentionTrace, reading: Reading, view: View) -> dict[str, str]:
     """What the files say about themselves, in English whatever the language: programs read it."""
-    how = READINGS[view.reading].title + (", rows rescaled to 1" if view.rescale else "")
+    is_rescaled = view.rescale or view.reading == "without_first"
+    how = READINGS[view.reading].title + (", rows rescaled to 1" if is_rescaled else "")
     return provenance(trace, head=view.name, reading=how, level=level_of(reading.trace.units))
 
 

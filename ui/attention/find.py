@@ -74,7 +74,7 @@ def offer(trace: AttentionTrace, view: View) -> None:
     st.session_state["head_chosen"] = (chosen_at, head)
     if chosen_at == here or not maps.masses(trace, view)["special_mass"] > MOSTLY_SPECIAL:
         return
-    best = _best(maps.metric(trace, view.level, "confidence").values)
+    best = _best(maps.metric(trace, view, "confidence").values)
     if best == head:
         return
     name = str(HeadId(*best))

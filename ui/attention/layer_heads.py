@@ -1,4 +1,6 @@
-"""All heads of the layer large, attention rollout through the layers, and one head in four readings."""
+"""All heads of the layer large, attention rollout through the layers, and one head in every reading."""
+
+from dataclasses import replace
 
 import streamlit as st
 
@@ -21,13 +23,13 @@ SIDE_HEIGHT = 400
 SHOWN = {
     "pointing": "Maps linked to the pointer",
     "heads": "Heads one by one",
-    "readings": "Four readings of this head",
+    "readings": "All readings of this head",
     "rollout": "All layers together (rollout)",
 }
 
 
 def heads_tab(trace: AttentionTrace, reading: Reading, view: View, style: Style) -> None:
-    """The layer's heads as one figure, the head in four readings, or the layers up to this one as a single map."""
+    """The layer's heads as one figure, the head in every reading, or the layers up to this one as a single map."""
     shown = segments(_("Show"), "show", SHOWN, "pointing")
     if shown == "rollout":
         _rollout(trace, view)
@@ -40,7 +42,7 @@ def heads_tab(trace: AttentionTrace, reading: Reading, view: View, style: Style)
         return
     of = reading.trace
     shown_maps = Maps(of.attention[view.layer], of.allowed, of.labels)
-    grid = layer_grid(shown_maps, style, layer=view.layer, selected=view.head, height=GRID_HEIGHT, t=_)
+    grid = layer_grid(shown_maps, style, layer=view.layer, selected=view.head, height=GRID_HEIGHT, t=maps.words(view))
     st.plotly_chart(grid, key="layer_grid", config=CHART)
 
 
@@ -66,13 +68,14 @@ def _rollout(trace: AttentionTrace, view: View) -> None:
 
 
 def _side_by_side(trace: AttentionTrace, view: View) -> None:
-    """One head in all four readings, each with what it leaves out."""
-    places = [*st.columns(2, gap="medium"), *st.columns(2, gap="medium")]
-    for place, (name, kind) in zip(places, READINGS.items(), strict=True):
+    """One head in all readings, each with what it leaves out."""
+    places = [place for _row in range(0, len(READINGS), 2) for place in st.columns(2, gap="medium")]
+    for place, (name, kind) in zip(places, READINGS.items(), strict=False):
         reading = maps.reading(trace, view, name)
         of = reading.trace
         shown = Maps(of.attention[view.layer, view.head], of.allowed, of.labels)
-        figure = head_heatmap(shown, maps.style(reading, view, name), title=view.name, height=SIDE_HEIGHT, t=_)
+        t = maps.words(replace(view, reading=name))
+        figure = head_heatmap(shown, maps.style(reading, view, name), title=view.name, height=SIDE_HEIGHT, t=t)
         with place:
             st.markdown(f"**{_(kind.title)}**")
             st.plotly_chart(figure, key=f"side_{name}", config=CHART)

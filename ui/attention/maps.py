@@ -27,10 +27,20 @@ from model import AttentionTrace
 from ui.attention.view import View
 from ui.frame import chinese_words, loading
 from ui.frame.cache import ByteCache
-from ui.frame.languages import _
+from ui.frame.languages import _, translator
 from viz.overview import Metric
 from viz.style import Style, nice_maximum
+from viz.theme import Translate
 
+LEFT_OUT = {  # what pictures say of masked cells → what they say in the reading without the first token
+    "masked": "masked or left out",
+    "query '{query}' → key '{key}': masked: may not attend": "query '{query}' → key '{key}': masked, or left out here",
+    "{heads}: “{query}” (query) may not look at “{key}” (key)": (
+        "{heads}: “{query}” (query) may not look at “{key}” (key), or the key is left out here"
+    ),
+    "{heads}: “{token}” (query) may look at nothing": "{heads}: “{token}” (query) has nothing else to look at",
+    "{heads}: nothing may look at “{token}” (key)": "{heads}: “{token}” (key) is left out here, or masked",
+}
 MOST_BYTES = 96_000_000  # a reading of 512 tokens with the built-in model takes 75 MB, of an example 0.04 MB
 
 
@@ -65,9 +75,9 @@ def norms(trace: AttentionTrace) -> npt.NDArray[np.float32]:
 
 
 def reading(trace: AttentionTrace, view: View, name: str | None = None) -> Reading:
-    """The trace as the view (or another of the four readings, by its name) has it."""
+    """The trace as the view (or another of the readings, by its name) has it."""
     name = name or view.reading
-    rescale = view.rescale and name in ("without_special", "norm")
+    rescale = name == "without_first" or (view.rescale and name in ("without_special", "norm"))
     by = _whose_words(trace, view.level)
 
     def compute() -> Reading:
@@ -76,6 +86,7 @@ def reading(trace: AttentionTrace, view: View, name: str | None = None) -> Readi
             level="pieces" if view.level == "pieces" else "words",
             by=by,
             hide_special=name == "without_special",
+            hide_first=name == "without_first",
             rescale=rescale,
             norms=norms(trace) if name == "norm" else None,
         )
@@ -99,19 +110,34 @@ def style(read_as: Reading, view: View, name: str | None = None) -> Style:
     )
 
 
-def metric(trace: AttentionTrace, level: str, name: str) -> Metric:
+def measured(trace: AttentionTrace, view: View) -> UnitTrace:
+    """What numbers are about: the raw weights; in the reading without the first token what is left, rescaled."""
+    return reading(trace, view).trace if view.reading == "without_first" else units(trace, view.level)
+
+
+def words(view: View) -> Translate:
+    """What translates a picture's own words: where a column is left out, grey cells aren't only masked ones."""
+    t = translator()
+    return (lambda text: t(LEFT_OUT.get(text, text))) if view.reading == "without_first" else t
+
+
+def metric(trace: AttentionTrace, view: View, name: str) -> Metric:
     """One number for every head, as the overview takes it."""
-    of = units(trace, level)
-    values = readings().get(("metric", name_of(trace), level, name), lambda: head_metrics(of, [name])[name])
+    of = measured(trace, view)
+    key = ("metric", name_of(trace), view.level, view.reading == "without_first", name)
+    values = readings().get(key, lambda: head_metrics(of, [name])[name])
     low, high = metric_range(name, len(of.units))
     return Metric(_(METRICS[name].title), values, low, high)
 
 
 def masses(trace: AttentionTrace, view: View) -> dict[str, float]:
-    """Share of one head's weight on [CLS], on [SEP] and on all special tokens, over rows that aren't special."""
-    of = units(trace, view.level)
-    names = ["start_mass", "separator_mass", "special_mass"]
-    return {name: float(values[0, 0]) for name, values in head_metrics(one_head(of, view), names).items()}
+    """Share of one head's weight on [CLS] or its like, on [SEP] or its like, on all special tokens, and on the first.
+
+    Of raw weights, over rows that aren't special.
+    """
+    found = head_metrics(one_head(units(trace, view.level), view), ["start_mass", "separator_mass", "special_mass"])
+    found |= head_metrics(one_head(by_pieces(trace), view), ["first_mass"])  # the first token, not its word
+    return {name: float(values[0, 0]) for name, values in found.items()}
 
 
 def one_head(of: UnitTrace, view: View) -> UnitTrace:
@@ -119,10 +145,11 @@ def one_head(of: UnitTrace, view: View) -> UnitTrace:
     return replace(of, attention=of.attention[view.layer : view.layer + 1, view.head : view.head + 1])
 
 
-def similarity(trace: AttentionTrace, level: str) -> Similarity:
+def similarity(trace: AttentionTrace, view: View) -> Similarity:
     """How alike all pairs of heads are in this sentence."""
-    of = units(trace, level)
-    return readings().get(("similarity", name_of(trace), level), lambda: head_similarity(of))
+    of = measured(trace, view)
+    key = ("similarity", name_of(trace), view.level, view.reading == "without_first")
+    return readings().get(key, lambda: head_similarity(of))
 
 
 def flow(trace: AttentionTrace, layers: int) -> npt.NDArray[np.float64]:

@@ -1,11 +1,22 @@
 """A table of numbers about every head, its nearest and farthest heads, and the patterns that a number earned."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from analysis import METRICS, NO_PATTERN, Pattern, csv_bytes, find_patterns, metrics_table, provenance
+from analysis import (
+    METRICS,
+    NO_PATTERN,
+    READINGS,
+    Pattern,
+    csv_bytes,
+    find_patterns,
+    metrics_table,
+    provenance,
+    telling_metrics,
+)
 from analysis.maps.export import level_of
 from model import AttentionTrace
 from ui.attention import maps
@@ -18,7 +29,7 @@ SIMILAR_HEADS = 3
 
 def numbers_tab(trace: AttentionTrace, view: View) -> None:
     """What this head does here, what is like it, and the table of all heads."""
-    of = maps.units(trace, view.level)
+    of = maps.measured(trace, view)
     left, right = st.columns([3, 2], gap="medium")
     with left:
         st.markdown(f"**{_('What head {name} does in this sentence').format(name=view.name)}**")
@@ -27,17 +38,28 @@ def numbers_tab(trace: AttentionTrace, view: View) -> None:
     with right:
         _similar(trace, view)
     table = metrics_table(of)
-    _table(table, view)
+    _table(table, telling_metrics(of), view)
     st.download_button(
         _("Table as CSV"),
-        lambda: csv_bytes(table, provenance(trace, level=level_of(of.units))),
+        lambda: csv_bytes(table, provenance(trace, reading=_reading(view), level=level_of(of.units))),
         file_name="headwork-heads.csv",
         mime="text/csv",
         on_click="ignore",
     )
-    st.caption(
-        _("Means over rows that aren't special and may look at two keys or more, raw weights, in this sentence only.")
+    said = _(
+        "Means over rows that aren't special and may look at two keys or more, raw weights, in this sentence only."
     )
+    if view.reading == "without_first":
+        said = _(
+            "Means over rows that aren't special and may look at two other keys or more, in this sentence only: "
+            "weights without the first token, rows rescaled to 1."
+        )
+    st.caption(said)
+
+
+def _reading(view: View) -> str:
+    """Which weights the table is about, for the file."""
+    return f"{READINGS[view.reading].title}, rows rescaled to 1" if view.reading == "without_first" else "Raw weights"
 
 
 def _patterns(patterns: tuple[Pattern, ...]) -> list[str]:
@@ -62,7 +84,7 @@ def _patterns(patterns: tuple[Pattern, ...]) -> list[str]:
 
 
 def _similar(trace: AttentionTrace, view: View) -> None:
-    found = maps.similarity(trace, view.level)
+    found = maps.similarity(trace, view)
     st.markdown(f"**{_('Heads with similar patterns')}**")
     if not (nearest := found.nearest(view.layer, view.head, SIMILAR_HEADS)):
         st.markdown(_("No row of this sentence lets heads be compared."))
@@ -75,7 +97,7 @@ def _similar(trace: AttentionTrace, view: View) -> None:
     st.caption(said.format(n=found.n_rows))
 
 
-def _table(table: pd.DataFrame, view: View) -> None:
+def _table(table: pd.DataFrame, metrics: Sequence[str], view: View) -> None:
     shown = table.copy()
     shown["patterns"] = table["patterns"].map(lambda patterns: [_(pattern) for pattern in patterns] or [_(NO_PATTERN)])
     # The chosen head comes first, so that it is seen wherever it stands in the model.
@@ -89,7 +111,7 @@ def _table(table: pd.DataFrame, view: View) -> None:
         key="head_table",
         hide_index=True,
         height=320,
-        column_order=["name", "patterns", *METRICS, "layer", "head"],
+        column_order=["name", "patterns", *metrics, "layer", "head"],
         column_config=_columns(),
     )
 

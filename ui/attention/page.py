@@ -3,10 +3,9 @@
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from analysis import READINGS, Reading
-from analysis.words.units import SEPARATOR, START
+from analysis import READINGS, Reading, telling_metrics
 from model import AttentionTrace, HeadworkError
-from ui.attention import find, maps
+from ui.attention import elsewhere, find, maps
 from ui.attention import view as explorer_view
 from ui.attention.compare import compare_tab
 from ui.attention.export import export_tab
@@ -97,7 +96,7 @@ def explore(again: Again) -> None:
         st.error(explain(error), icon="✋")
         return
     style = maps.style(reading, view)
-    colour = _colour(overview_place)
+    colour = _colour(trace, view, overview_place)
     with strip_place:
         strip(trace, reading, view, style, again=again if colour == BY_PAIR else None)
     with large_place:
@@ -105,8 +104,10 @@ def explore(again: Again) -> None:
     with overview_place:
         _overview(trace, reading, view, style, colour)
         find.offer(trace, view)
-    told = [_where_the_rest_goes(trace, reading, view), _lost_pin(trace, reading), *_whose_words(trace, reading, view)]
+    told = [elsewhere.told(trace, reading, view), _lost_pin(trace, reading), *_whose_words(trace, reading, view)]
     reading_place.markdown(f":small[{plain(' '.join(told))}]")
+    with reading_place:
+        elsewhere.offer(trace, view)
     with status_place:
         remarks.status(trace, view.name)
     kind = READINGS[view.reading]
@@ -120,13 +121,15 @@ def explore(again: Again) -> None:
 def _map(reading: Reading, view: View, style: Style, *, height: int) -> None:
     of = reading.trace
     shown = Maps(of.attention[view.layer, view.head], of.allowed, of.labels)
-    figure = head_heatmap(shown, style, title=_("Head {name}").format(name=view.name), height=height, t=_)
+    figure = head_heatmap(
+        shown, style, title=_("Head {name}").format(name=view.name), height=height, t=maps.words(view)
+    )
     st.plotly_chart(figure, key="head_map", config=CHART, alt=_alt(view), height="stretch")
 
 
-def _colour(place: DeltaGenerator) -> str:
+def _colour(trace: AttentionTrace, view: View, place: DeltaGenerator) -> str:
     with place:
-        return explorer_view.colour_by()
+        return explorer_view.colour_by(telling_metrics(maps.measured(trace, view)))
 
 
 def _overview(trace: AttentionTrace, reading: Reading, view: View, style: Style, colour: str) -> None:
@@ -136,7 +139,7 @@ def _overview(trace: AttentionTrace, reading: Reading, view: View, style: Style,
     if pair is not None:
         metric = find.metric(of, pair, style)
     elif colour not in (BY_MAP, BY_PAIR):
-        metric = maps.metric(trace, view.level, colour)
+        metric = maps.metric(trace, view, colour)
     components.overview(
         of.attention,
         of.allowed,
@@ -146,6 +149,7 @@ def _overview(trace: AttentionTrace, reading: Reading, view: View, style: Style,
         metric=metric,
         style=style,
         has_scale=False,  # the large map has it
+        t=maps.words(view),
         on_pick=explorer_view.go_to,
     )
     if colour == BY_PAIR:
@@ -163,33 +167,6 @@ def _alt(view: View) -> str:
     return _("Attention map of head {name}: each row is a query, each column a key.").format(name=view.name)
 
 
-def _where_the_rest_goes(trace: AttentionTrace, reading: Reading, view: View) -> str:
-    """How much of this head's weight words don't get."""
-    return _removed(reading, view) if view.reading == "without_special" else _on_special(trace, view)
-
-
-def _removed(reading: Reading, view: View) -> str:
-    share = reading.removed_overall[view.layer, view.head]
-    names = _and(reading.removed_labels)
-    if not names:
-        return _("This text has no special tokens: nothing was left out.")
-    return _("{share:.0%} of the weight went to {names}.").format(share=share, names=names)
-
-
-def _on_special(trace: AttentionTrace, view: View) -> str:
-    if not any(trace.tokenized.is_special):
-        return ""
-    on = maps.masses(trace, view)
-    if on["special_mass"] != on["special_mass"]:  # NaN: no row could choose
-        return ""
-    first = next((label for label in trace.tokens if label in START), "[CLS]")  # "<s>" in other families than BERT
-    last = next((label for label in trace.tokens if label in SEPARATOR), "[SEP]")
-    sentence = _("Head {name} gives {start:.0%} of its words' weight to {first} and {separator:.0%} to {last}.")
-    return sentence.format(
-        name=view.name, start=on["start_mass"], first=first, separator=on["separator_mass"], last=last
-    )
-
-
 def _lost_pin(trace: AttentionTrace, reading: Reading) -> str:
     labels = reading.trace.labels
     word = explorer_view.lost_pin(labels, explorer_view.pinned(labels, examples.look(trace.text)))
@@ -201,10 +178,6 @@ def _whose_words(trace: AttentionTrace, reading: Reading, view: View) -> list[st
     segmenter = reading.trace.units.segmenter
     together = chinese_words.standing_together(trace.tokenized) if view.level == "words" and segmenter else ""
     return [chinese_words.who_parted(segmenter), together]
-
-
-def _and(names: tuple[str, ...]) -> str:
-    return _(" and ").join(names) if len(names) < 3 else _(", ").join(names)
 
 
 def _tabs(trace: AttentionTrace, reading: Reading, view: View, style: Style) -> None:

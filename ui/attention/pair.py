@@ -34,6 +34,6 @@ def between_texts(trace: AttentionTrace, reading: Reading, view: View, style: St
     found = between(reading.trace, trace.tokenized, part, view.layer, view.head)
     shown = Maps(found.weights, found.allowed, found.queries, found.keys)
     title = _("Head {name}").format(name=view.name) + f" · {PARTS[part]}"
-    figure = head_heatmap(shown, style, title=title, height=HEIGHT, t=_)
+    figure = head_heatmap(shown, style, title=title, height=HEIGHT, t=maps.words(view))
     alt = _("Attention map of head {name}: each row is a query, each column a key.").format(name=view.name)
     picture.plotly_chart(figure, key="pair_map", config=CHART, alt=f"{alt} {PARTS[part]}")

@@ -50,6 +50,7 @@ def strip(
         StripLook(style, tile=tile, height=height, sentence=not tile),
         key=key,
         source=maps.source(trace, view),
+        t=maps.words(view),
         on_pair=(lambda query, at: find.choose(again, view, labels, query, at)) if again else None,
         on_pinned=lambda index: explorer_view.pin(labels, index),
         on_heads=lambda heads: explorer_view.choose_heads(view, heads),

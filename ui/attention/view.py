@@ -133,13 +133,18 @@ def look() -> None:
         menu(_("Colours"), "scale", {name: name for name in COLORSCALES}, COLORSCALES[0])
 
 
-def colour_by() -> str:
-    """`map`, `find`, or the metric that colours the heads of the overview."""
-    titles = COLOUR_TITLES | {name: metric.title for name, metric in METRICS.items()}
+def colour_by(metrics: Sequence[str]) -> str:
+    """`map`, `find`, or which of these metrics colours the heads of the overview."""
+    titles = COLOUR_TITLES | {name: METRICS[name].title for name in metrics}
     return menu(_("Colour heads by"), "colour", titles, BY_MAP, bare=True)
 
 
 # -- what the token strip chooses ------------------------------------------------------------------------------------
+
+
+def look_past_the_first() -> None:
+    """Lets the page read the maps without the first token on the next run: for callbacks."""
+    st.session_state["reading"] = "without_first"
 
 
 def go_to(layer: int, head: int) -> None:

@@ -15,6 +15,7 @@ from ui.frame.languages import translator
 from viz import browser
 from viz.overview import Metric, overview_maps, overview_view, parse_head
 from viz.style import PLAIN, Style
+from viz.theme import Translate
 from viz.token_strip import DIRECTIONS, Direction, LayerMaps, StripChoice, StripLook, strip_maps, strip_view
 
 MOST_CACHED = 64  # messages with maps, at most 0.5 MB each
@@ -46,6 +47,7 @@ def token_strip(
     *,
     key: str,
     source: Source = None,
+    t: Translate | None = None,
     on_pinned: Callable[[int | None], None] | None = None,
     on_pair: Callable[[int, int], None] | None = None,
     on_heads: Callable[[tuple[int, ...]], None] | None = None,
@@ -63,6 +65,7 @@ def token_strip(
         look: colours and sizes.
         key: of the component, unique on the page.
         source: names the maps for the cache of messages: model id, text, mask, reading. The layer is added here.
+        t: translates the strip's words; None = as the session does.
         on_pinned: called with the index of the token pinned, or None when it is freed.
         on_pair: called with query and key, where the strip asks for a pair.
         on_heads: called with the heads chosen; empty = the layer's mean.
@@ -71,7 +74,7 @@ def token_strip(
     maximum, layer = look.style.maximum, shown.layer
     n_heads, n_tokens = len(shown.attention), len(shown.labels)  # the session keeps what callbacks hold: no maps
     maps = _message(("strip", source, layer, maximum, n_heads, n_tokens), lambda: strip_maps(shown, maximum=maximum))
-    view = strip_view(shown, chosen, look, maps=maps["id"], t=translator())
+    view = strip_view(shown, chosen, look, maps=maps["id"], t=t or translator())
 
     def pin() -> None:
         index = _browser_choice(key, "pinned", of=view["tokens"]["id"])
@@ -111,6 +114,7 @@ def overview(
     metric: Metric | None = None,
     style: Style = PLAIN,
     has_scale: bool = True,
+    t: Translate | None = None,
     on_pick: Callable[[int, int], None] | None = None,
 ) -> int:
     """All layers × all heads; a click picks a head.
@@ -124,6 +128,7 @@ def overview(
         metric: colours each head by a number in place of its map.
         style: colours of maps, what the last one stands for, and the size of text.
         has_scale: False where the same scale of weights stands beside another map of the page.
+        t: translates the overview's words; None = as the session does.
         on_pick: called with the layer and head picked, from 0, before the page's script runs.
 
     Returns:
@@ -140,7 +145,7 @@ def overview(
         metric=metric,
         style=style,
         has_scale=has_scale,
-        t=translator(),
+        t=t or translator(),
     )
 
     def picked() -> None:

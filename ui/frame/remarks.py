@@ -112,7 +112,7 @@ def how_to_read() -> None:
             "- A cell's colour is the weight from 0 to 1 that the query gives to the key. Each row sums to 1.\n"
             "- **Hatched grey** cells are masked: that query may not look at that key. This is not a weight of 0.\n"
             "- Heads are named layer-head, counted from 1: 4-2 is the second head of layer 4.\n"
-            "- Much weight on [CLS] or [SEP] often means that the head has nothing to do for this token.\n"
+            "- Much weight on a special token, or on the first one, often means that the head has nothing to do here.\n"
             "- A weight says where the head looks, not why, nor that the answer depends on it."
         )
     )

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from scipy import stats
 
-from analysis.maps.metrics import METRICS, head_metrics, metric_range, row_metrics
+from analysis.maps.metrics import METRICS, head_metrics, metric_range, row_metrics, telling_metrics
 from analysis.maps.patterns import RULES, find_patterns, metrics_table
+from analysis.maps.readings import without_first
 from analysis.words.units import by_pieces, by_words, drop_special
 from tests.analysis.made import random_maps, tokens_of, trace_of
 from tests.analysis.words.test_units import traces
@@ -171,6 +172,32 @@ def test_a_head_that_rests_on_itself_is_no_previous_word_head():
     tokens = tokens_of("[CLS]", *"abcdef", "[SEP]")
     maps = 0.95 * np.eye(8) + 0.05 * chain(-1, 1)
     assert find_patterns(by_pieces(trace_of(maps, tokens)))[0][0] == ()
+
+
+def test_metrics_of_what_a_text_does_not_have_are_not_told():
+    whole, plain = by_pieces(trace_of(MAP, TOKENS)), by_pieces(trace_of(np.full((3, 3), 1 / 3), tokens_of(*"abc")))
+    assert telling_metrics(whole) == list(METRICS)
+    absent = {"start_mass", "separator_mass", "punctuation_mass", "special_mass", "content_mass"}
+    assert set(METRICS).difference(telling_metrics(plain)) == absent
+    rest = without_first(trace_of(MAP, TOKENS), rescale=True).trace
+    assert set(METRICS).difference(telling_metrics(rest)) == {"first_mass"}
+
+
+def test_without_the_first_token_metrics_are_about_the_rest():
+    maps = [[1.0, 0, 0, 0], [0.8, 0.2, 0, 0], [0.5, 0.1, 0.4, 0], [0.5, 0.1, 0.3, 0.1]]
+    values = head_metrics(without_first(trace_of(maps, tokens_of(*"abcd"), np.tri(4)), rescale=True).trace)
+    assert values["previous_mass"][0, 0] == pytest.approx((0.2 + 0.6) / 2)  # c → b and d → c; b sees only itself
+    assert values["self_mass"][0, 0] == pytest.approx((0.8 + 0.2) / 2)
+
+
+def test_a_head_that_rests_on_the_first_token():
+    sink = np.tri(6) * 0.0
+    sink[:, 0] = 1
+    (found,) = find_patterns(by_pieces(trace_of(sink, tokens_of(*"abcdef"), np.tri(6))))[0][0]
+    assert (found.label, found.title, found.evidence[0][1:]) == ("sink", "rests on the first token", (1.0, 5))
+    sink[:, 0], sink[0, 0] = 0.5, 1
+    sink[1:] += 0.5 * np.eye(6)[1:]
+    assert find_patterns(by_pieces(trace_of(sink, tokens_of(*"abcdef"), np.tri(6))))[0][0] == ()
 
 
 def test_the_table_has_a_row_for_each_head(minilm):

@@ -7,7 +7,7 @@ import pytest
 import torch
 from hypothesis import given
 
-from analysis.maps.readings import READINGS, read, special_share, value_norms, without_special
+from analysis.maps.readings import READINGS, read, special_share, value_norms, without_first, without_special
 from analysis.words.units import by_pieces, by_words
 from model import HeadworkError
 from model.tracing import AttentionModel
@@ -49,6 +49,65 @@ def test_any_trace_without_special_tokens_is_finite(trace):
         assert np.isfinite(reading.removed_overall).all()
     sums = reading.trace.attention.sum(-1)
     assert ((np.abs(sums - 1) < 1e-5) | (sums == 0)).all()
+
+
+CAUSAL = [  # play ##ing cat sat
+    [1.0, 0.0, 0.0, 0.0],
+    [0.8, 0.2, 0.0, 0.0],
+    [0.5, 0.1, 0.4, 0.0],
+    [1.0, 0.0, 0.0, 0.0],  # "sat" puts everything on the first token
+]
+NO_SPECIAL = tokens_of("play", "##ing", "cat", "sat")
+
+
+def test_the_first_tokens_column_is_left_out_and_its_share_stated():
+    trace = trace_of(CAUSAL, NO_SPECIAL, np.tri(4))
+    reading = read(trace, hide_first=True, rescale=True)
+    of = reading.trace
+    np.testing.assert_allclose(
+        of.attention[0, 0], [[0, 0, 0, 0], [0, 1, 0, 0], [0, 0.2, 0.8, 0], [0, 0, 0, 0]], atol=1e-6
+    )
+    assert not of.allowed[:, 0].any() and (of.allowed[:, 1:] == np.tri(4)[:, 1:]).all()
+    np.testing.assert_allclose(reading.removed[0, 0], [1, 0.8, 0.5, 1], atol=1e-6)
+    assert reading.removed_overall[0, 0] == pytest.approx((0.8 + 0.5 + 1) / 3)  # the first row had no choice
+    assert reading.removed_labels == ("play",) and of.labels == ("play", "##ing", "cat", "sat")
+    assert reading.n_emptied[0, 0] == 2
+    as_it_is = read(trace, hide_first=True)
+    np.testing.assert_allclose(as_it_is.trace.attention[0, 0, 2], [0, 0.1, 0.4, 0], atol=1e-6)
+    assert not as_it_is.trace.is_complete and of.is_complete
+    assert trace.attention[0, 0, 1, 0] == np.float32(0.8)  # the trace itself is as it was
+
+
+def test_between_words_the_first_token_is_taken_out_of_its_word():
+    words = read(trace_of(CAUSAL, NO_SPECIAL, np.tri(4)), level="words", hide_first=True).trace
+    assert words.labels == ("playing", "cat", "sat")
+    np.testing.assert_allclose(words.attention[0, 0], [[0.1, 0, 0], [0.1, 0.4, 0], [0, 0, 0]], atol=1e-6)
+    assert words.allowed.tolist() == np.tri(3, dtype=bool).tolist()  # "##ing" is left
+
+
+def test_without_the_first_of_one_token_is_told():
+    with pytest.raises(HeadworkError, match="one token"):
+        read(trace_of([[1.0]], tokens_of("cat")), hide_first=True)
+
+
+@given(traces())
+def test_any_trace_without_its_first_token_is_finite(trace):
+    if trace.n_keys == 1:
+        return
+    for level in ("pieces", "words"):
+        reading = without_first(trace, level=level, rescale=True)
+        assert np.isfinite(reading.trace.attention).all() and np.isfinite(reading.removed_overall).all()
+        sums = reading.trace.attention.sum(-1)
+        assert ((np.abs(sums - 1) < 1e-5) | (sums == 0)).all()
+        assert not reading.trace.attention[..., ~reading.trace.allowed].any()
+    assert not reading.trace.allowed[:, 0].any() or len(reading.trace.units.pieces[0]) > 1
+
+
+def test_norms_without_the_first_token(minilm):
+    trace, norms = minilm.trace(TEXT, "causal"), value_norms(minilm, TEXT, "causal")
+    raw, hidden = read(trace, norms=norms).trace, read(trace, norms=norms, hide_first=True).trace
+    np.testing.assert_allclose(hidden.attention[..., 1:], raw.attention[..., 1:])
+    assert raw.attention[..., 0].any() and not hidden.attention[..., 0].any()
 
 
 def test_only_special_tokens_is_told():
@@ -162,7 +221,7 @@ def test_norms_with_padding_and_masks(minilm):
 
 
 def test_every_reading_says_what_it_leaves_out():
-    assert list(READINGS) == ["raw", "without_special", "norm", "log"]
+    assert list(READINGS) == ["raw", "without_special", "without_first", "norm", "log"]
     assert all(kind.leaves_out.startswith(("Ignores", "Leaves out")) for kind in READINGS.values())
 
 

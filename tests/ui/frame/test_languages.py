@@ -15,7 +15,9 @@ from model.catalogue import ENTRIES
 from model.tasks import TASKS
 from model.weights.toy import TOY_DEFAULTS
 from ui.attention.compare import KINDS, MASKS
+from ui.attention.elsewhere import SINK
 from ui.attention.layer_heads import SHOWN
+from ui.attention.maps import LEFT_OUT
 from ui.attention.page import TABS
 from ui.attention.view import COLOUR_TITLES, CURVES, LEVELS, WHAT_WORDS_ARE
 from ui.frame.chinese_words import PARTERS
@@ -65,6 +67,7 @@ def sentences():
     for rule in RULES:
         yield from ((sentence, "analysis/maps/patterns.py") for sentence in (rule.title, rule.source))
     yield NO_PATTERN, "analysis/maps/patterns.py"
+    yield from ((sentence, "ui/attention/") for sentence in (SINK, *LEFT_OUT.values()))
     for titles in (TABS, SHOWN, LEVELS, CURVES, KINDS, MASKS, PRINTED):
         yield from ((title, "ui/explorer*.py, viz/export/layout.py") for title in titles.values())
     for names in words.RELATIONS.values():
