@@ -80,10 +80,13 @@ def load_folder(folder: Path, *, expected_sha256: str | None = None) -> Checkpoi
     sha256 = _sha256([folder / name for name in places])
     check_published(next(iter(places)), sha256, expected_sha256)
     family = FAMILIES[raw["model_type"]]
-    tensors = _plain_names(_read(folder, places), family)
+    tensors = _plain_names(_read(folder, places), family, raw)
+    if config.output == "own" and f"{family.names['output']}.weight" not in tensors:
+        config = replace(config, output="none")  # saved without its head
+    is_decoder = family.is_decoder or bool(raw.get("is_decoder", False))
     transformer = blank(config)
     fill(transformer, _fit(transformer, tensors, family, raw["model_type"]))
-    return Checkpoint(config, transformer, raw["model_type"], sha256, bool(raw.get("is_decoder", False)))
+    return Checkpoint(config, transformer, raw["model_type"], sha256, is_decoder)
 
 
 def transformer_folder(folder: Path) -> Path:
@@ -232,20 +235,18 @@ def _read(folder: Path, places: dict[str, list[str] | None]) -> dict[str, Tensor
     return tensors
 
 
-def _plain_names(tensors: dict[str, Tensor], family: Family) -> dict[str, Tensor]:
-    """Drops the `bert.` of a model with a task head, and renames the gamma and beta of old files.
-
-    A family whose tensors are fused or transposed would take them apart here.
-    """
-    renamed = {}
+def _plain_names(tensors: dict[str, Tensor], family: Family, raw: dict[str, Any]) -> dict[str, Tensor]:
+    """Drops the `bert.` of a model with a head, renames gamma and beta of old files, takes fused tensors apart."""
+    renamed: dict[str, Tensor] = {}
     for name, tensor in tensors.items():
         name = re.sub(r"LayerNorm\.gamma$", "LayerNorm.weight", name.removeprefix(family.prefix))
         name = re.sub(r"LayerNorm\.beta$", "LayerNorm.bias", name)
-        if name in renamed:
+        parts = family.apart(name, tensor, raw)
+        if parts.keys() & renamed.keys():
             raise HeadworkError(
                 "The weights hold the tensor {name} twice, in two spellings. Save the model again.", name=clipped(name)
             )
-        renamed[name] = tensor
+        renamed |= parts
     return renamed
 
 

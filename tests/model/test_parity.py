@@ -39,8 +39,9 @@ def small(kind, model="Model"):
     return config, getattr(transformers, f"{name}{model}")
 
 
-def test_every_family_has_its_row():
-    assert {small(kind)[0].model_type for kind in ENCODERS} == FAMILIES.keys()
+def test_every_family_of_encoders_has_its_row():
+    encoders = {name for name, family in FAMILIES.items() if not family.is_decoder}  # decoders: test_decoder_parity
+    assert {small(kind)[0].model_type for kind in ENCODERS} == encoders
 
 
 def batch(lengths, vocabulary, pad_id, seed=0):

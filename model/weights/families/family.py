@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from torch import Tensor
+
 from model.blocks import Activation
 from model.errors import HeadworkError, clipped
 from model.transformer import TransformerConfig
@@ -18,6 +20,11 @@ _ACTIVATIONS: dict[str, Activation] = {
     "gelu_pytorch_tanh": "gelu_tanh",
     "gelu_fast": "gelu_tanh",
 }
+GATED: dict[str, Activation] = {"silu": "swiglu", "swish": "swiglu"}  # where the FFN has a third matrix
+
+
+def _whole(name: str, tensor: Tensor, _: dict[str, Any]) -> dict[str, Tensor]:
+    return {name: tensor}
 
 
 @dataclass(frozen=True)
@@ -30,6 +37,8 @@ class Family:
         names: our tensors → theirs, as `model.weights.names.tensor_names` takes them.
         prefix: of their names in a model with a task head.
         unneeded: tensors that make no attention map: pooler, task heads, and buffers of old versions.
+        apart: takes a tensor (its name, itself, config.json) apart that holds several, or turns it to (out, in).
+        is_decoder: trained under a causal mask.
     """
 
     model_types: tuple[str, ...]
@@ -37,14 +46,16 @@ class Family:
     names: Mapping[str, str]
     prefix: str
     unneeded: re.Pattern[str]
+    apart: Callable[[str, Tensor, dict[str, Any]], dict[str, Tensor]] = _whole
+    is_decoder: bool = False
 
 
-def activation(name: Any) -> Activation:
+def activation(name: Any, known: Mapping[str, Activation] = _ACTIVATIONS) -> Activation:
     """Our name of an activation in a config.json."""
-    if not isinstance(name, str) or name not in _ACTIVATIONS:
+    if not isinstance(name, str) or name not in known:
         raise HeadworkError(
             "The activation {name} is not supported. These are: {choices}.",
             name=clipped(name),
-            choices=", ".join(_ACTIVATIONS),
+            choices=", ".join(known),
         )
-    return _ACTIVATIONS[name]
+    return known[name]

@@ -113,7 +113,7 @@ def test_a_tensor_of_another_shape_is_named_with_both_shapes(folder):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"model_type": "gpt2"}, "architecture gpt2 is not supported. These are: bert"),
+        ({"model_type": "bloom"}, "architecture bloom is not supported. These are: bert"),
         ({"model_type": ...}, "architecture None"),
         ({"position_embedding_type": "relative_key"}, "relative_key"),
         ({"hidden_act": "silu"}, "activation silu"),
