@@ -20,6 +20,7 @@ from model.weights.toy import toy_id, toy_sizes
 
 DEFAULT_MODEL = "minilm"
 E5 = "e5-small-4bit"
+SMOLLM2 = "smollm2-135m"
 MODELS_VARIABLE = "HEADWORK_MODELS"
 
 
@@ -43,6 +44,15 @@ ENTRIES: tuple[Entry, ...] = (
         "over 90 languages.",
         "built in",
         languages=("zh", "en", "mul"),
+    ),
+    Entry(
+        SMOLLM2,
+        "SmolLM2-135M-Instruct, 4-bit (built in, English)",
+        "SmolLM2-135M-Instruct with its weights in 4 bits: a decoder of 30 layers of 9 heads, trained to predict the "
+        "next token and then to follow instructions.",
+        "built in",
+        languages=("en",),
+        trained_mask="causal",
     ),
     _bert(
         "bert-base-uncased",

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from model.catalogue import DEFAULT_MODEL, E5, local_folder, resolve
+from model.catalogue import DEFAULT_MODEL, E5, SMOLLM2, local_folder, resolve
 from model.entry import Entry
 from model.errors import HeadworkError, NotDownloaded, first_line, is_fault
 from model.tracing import AttentionModel
-from model.weights import checkpoints, e5, hub, minilm, toy, trained
+from model.weights import checkpoints, e5, hub, minilm, smollm2, toy, trained
 
 LARGEST_DOWNLOAD = 4_000_000_000  # bytes; weights have to fit in memory as well
 
@@ -51,7 +51,8 @@ def _load(entry: Entry, folder: Path | None) -> AttentionModel:
         return trained.load(entry)
     if folder is not None:
         return checkpoints.load(entry, folder)
-    return e5.load(entry) if entry.id == E5 else minilm.load(entry)
+    built_in = {E5: e5, SMOLLM2: smollm2}.get(entry.id, minilm)
+    return built_in.load(entry)
 
 
 def _fetched(entry: Entry, download: bool, progress: hub.Progress | None) -> Path:
