@@ -22,6 +22,7 @@ from model.tokenizers.tokens import (
     Tokens,
     assemble,
     clean_text,
+    is_letters,
     no_text,
     visible,
 )
@@ -122,6 +123,10 @@ class FastTokenizer(Tokenizer):
     def is_special(self, id_: int) -> bool:
         """Whether a token is one of the model's marks."""
         return id_ in self._special
+
+    def is_ordinary(self, id_: int) -> bool:
+        """Whether an id is that of a word or a part of one; see `model.tokenizers.tokens.Tokenizer`."""
+        return id_ not in self._added and is_letters(self.label_of(id_))
 
     def pair(self, first: str, second: str) -> str:
         """The text that `encode` reads as this pair; see `model.tokenizers.tokens.Tokenizer`."""

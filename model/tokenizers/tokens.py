@@ -116,6 +116,15 @@ class Tokenizer(Protocol):
         """Whether a token is one of the model's marks, such as the end of a text."""
         return False
 
+    def is_ordinary(self, id_: int) -> bool:
+        """Whether an id is that of a word or a part of one: not a mark, a sign or a byte of a character."""
+        return not self.is_special(id_)
+
+
+def is_letters(label: str) -> bool:
+    """Whether a label is a word or a part of one, whatever its tokenizer marks it with: "▁the", "##ing"."""
+    return label.removeprefix("##").replace(SPACE, "").isalpha()
+
 
 def grown(tokens: Tokens, id_: int, label: str, text: str, *, is_special: bool) -> Tokens:
     """The tokens with one more at the end.

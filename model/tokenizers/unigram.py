@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tokenizers import AddedToken, Regex, models, normalizers, pre_tokenizers, processors
 
 from model.tokenizers.tokenizer_json import MASK_TOKENS, FastTokenizer
-from model.tokenizers.tokens import SPACE, Tokenizer, Tokens, clean_text
+from model.tokenizers.tokens import SPACE, Tokenizer, Tokens, clean_text, is_letters
 from model.tokenizers.vocabulary import Vocabulary
 
 # SentencePiece's nmt_nfkc, by which XLM-R's vocabulary was made, leaves these alone, and NFKC doesn't ("~", "配"). In
@@ -70,6 +70,10 @@ class UnigramTokenizer(Tokenizer):
         tokens = FastTokenizer(self._backend(known)).encode(text, limit=limit, pad_to=pad_to)
         ids = list(known.values())
         return replace(tokens, ids=tuple(ids[id_] for id_ in tokens.ids))
+
+    def is_ordinary(self, id_: int) -> bool:
+        """Whether an id is that of a word or a part of one; see `model.tokenizers.tokens.Tokenizer`."""
+        return id_ < len(self._vocabulary) and is_letters(self._vocabulary[id_])
 
     def _pieces_in(self, text: str) -> dict[str, int]:
         """Every piece that occurs in the text, and those that are needed in any case, first."""
