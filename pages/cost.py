@@ -1,6 +1,8 @@
 """What does a Transformer weigh, and what does it cost? Every parameter and every FLOP, by formula and by count."""
 
 from ui.cost import controls, tabs
+from ui.cost.growth import growth
+from ui.cost.several import heads
 from ui.frame.captions import page_title
 from ui.frame.languages import _
 from ui.frame.shell import require_router
@@ -24,8 +26,8 @@ with place:
     if opened == "parameters":
         tabs.parameters(ledger, config)
     elif opened == "heads":
-        tabs.heads(config)
+        heads(config)
     elif opened == "growth":
-        tabs.growth(config)
+        growth(config)
     else:
         tabs.paper()

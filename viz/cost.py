@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from analysis.blocks.cost import MAP_LIMIT, TABLE_3, Flops, Ledger, map_bytes
+from analysis.blocks.cost import MAP_LIMIT, TABLE_3, Flops, cache_bytes, key_heads, map_bytes
+from analysis.blocks.ledger import Ledger
 from analysis.blocks.timing import Timing
+from model.transformer import TransformerConfig
 from viz.block import BLUE, GREY, PURPLE
 from viz.plots import FONT, named_beside, plain_figure, titled
 from viz.theme import ACCENT, TEXT, Translate, untranslated
@@ -19,9 +21,11 @@ GROUPS = {
     "types": "embeddings",
     "embedding_norm": "embeddings",
     "attention": "attention",
+    "qk_norm": "rest",
     "ffn": "ffn",
     "norms": "rest",
     "final_norm": "rest",
+    "output": "embeddings",
     "pooler": "rest",
 }
 COLOURS = {"embeddings": GREY, "attention": ACCENT, "ffn": BLUE, "rest": PURPLE}
@@ -50,7 +54,7 @@ def ledger_figure(
         )
     )
     most = max((line.total for line in lines), default=1)
-    figure.update_xaxes(range=[0, 1.5 * most], showticklabels=False, showgrid=False, title=None)
+    figure.update_xaxes(range=[0, 1.9 * most], showticklabels=False, showgrid=False, title=None)
     figure.update_yaxes(tickfont={"size": 14, "color": TEXT})
     return figure
 
@@ -127,25 +131,38 @@ def growth_figure(
     return figure
 
 
-def memory_figure(n_layers: int, n_heads: int, *, height: int = 370, t: Translate = untranslated) -> go.Figure:
-    """Memory of all maps of one sentence against N, with the length at which this app cuts."""
+def memory_figure(
+    config: TransformerConfig, bytes_each: int = 0, *, height: int = 370, t: Translate = untranslated
+) -> go.Figure:
+    """Memory of all maps of one sentence against N, with the length at which this app cuts.
+
+    `bytes_each` of one number: keys and values are drawn too, as they are and, with grouped queries, without sharing.
+    """
     lengths = [2**power for power in range(3, 15)]
-    figure = _figure("", height)
-    figure.add_trace(
-        go.Scatter(
-            x=lengths,
-            y=[map_bytes(n_layers, n_heads, n) / 1e6 for n in lengths],
-            mode="lines+markers",
-            line={"color": ACCENT, "width": 3},
-            marker={"size": 7},
-            hovertemplate="N = %{x:,}: %{y:,.1f} MB<extra></extra>",
+    maps = [map_bytes(config.num_layers, config.num_heads, n) for n in lengths]
+    curves = [(t("all maps"), maps, ACCENT, "solid", "circle")]
+    if bytes_each:
+        kept = [cache_bytes(config, n, bytes_each) for n in lengths]
+        curves.append((t("keys and values"), kept, BLUE, "dash", "square"))
+    if bytes_each and key_heads(config) < config.num_heads:
+        unshared = [cache_bytes(config, n, bytes_each, grouped=False) for n in lengths]
+        said = t("{h} key heads instead of {h_kv}").format(h=config.num_heads, h_kv=key_heads(config))
+        curves.append((said, unshared, GREY, "dot", "diamond"))
+    figure = _figure("", height, legend=len(curves) > 1)
+    for name, sizes, colour, dash, symbol in curves:
+        figure.add_trace(
+            go.Scatter(
+                x=lengths,
+                y=[size / 1e6 for size in sizes],
+                mode="lines+markers",
+                line={"color": colour, "width": 3, "dash": dash},
+                marker={"size": 7, "symbol": symbol},
+                name=name,
+                hovertemplate="N = %{x:,}: %{y:,.3~g} MB<extra></extra>",
+            )
         )
-    )
-    at_limit = map_bytes(n_layers, n_heads, MAP_LIMIT) / 1e6
-    figure.add_vline(
-        x=MAP_LIMIT,
-        line={"color": GREY, "width": 1, "dash": "dash"},
-    )
+    at_limit = map_bytes(config.num_layers, config.num_heads, MAP_LIMIT) / 1e6
+    figure.add_vline(x=MAP_LIMIT, line={"color": GREY, "width": 1, "dash": "dash"})
     said = t("this app cuts at {n}:<br>{size} MB").format(n=MAP_LIMIT, size=f"{at_limit:,.3g}")
     figure.add_annotation(_beside(said, MAP_LIMIT, 0.02, left=False))
     titled(figure, t("N, tokens"), "MB")
@@ -185,6 +202,14 @@ def short(count: float) -> str:
         if count >= size:
             return f"{count / size:.3g}{letter}" if count < 1000 * size else f"{count / size:,.0f}{letter}"
     return f"{count:.0f}"
+
+
+def size_text(size: int) -> str:
+    """Bytes as people say them: 23 kB."""
+    for unit, name in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if size >= unit:
+            return f"{size / unit:.3g} {name}"
+    return f"{size} B"
 
 
 def _beside(text: str, x: float, y: float, *, left: bool) -> dict[str, Any]:

@@ -1,160 +1,24 @@
-"""What a Transformer weighs and what it computes: formulas beside counts of the real torch modules.
+"""What a Transformer computes and keeps: FLOPs by formula and by torch's own counter, bytes of maps and of the cache.
 
-Counts are taken on torch's meta device: modules with shapes and no numbers. A FLOP is a multiplication or an addition,
-so a product of (a, b) by (b, c) takes 2·a·b·c. Shape letters: see model.attention; V vocabulary, P positions, T token
-types.
+A FLOP is a multiplication or an addition, so a product of (a, b) by (b, c) takes 2·a·b·c. Shape letters: see
+analysis.blocks.ledger.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
 
 import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
+from analysis.blocks.ledger import n_matrices
 from model.blocks import TransformerBlock
 from model.tracing import MOST_TOKENS
-from model.transformer import Transformer, TransformerConfig
+from model.transformer import TransformerConfig
 
-Part = Literal["tokens", "positions", "types", "embedding_norm", "attention", "ffn", "norms", "final_norm", "pooler"]
-BLOCK_PARTS: tuple[Part, ...] = ("attention", "ffn", "norms")
 BYTES = 4  # float32
-
-
-@dataclass(frozen=True)
-class Line:
-    """One line of the ledger: `times` equal parts of `each` parameters."""
-
-    part: Part
-    formula: str
-    numbers: str  # the formula with its numbers
-    each: int
-    counted: int  # parameters of one such torch module
-    times: int = 1
-
-    @property
-    def total(self) -> int:
-        """Parameters of all equal parts."""
-        return self.each * self.times
-
-
-@dataclass(frozen=True)
-class Ledger:
-    """Every parameter of a model, by formula and by count."""
-
-    lines: tuple[Line, ...]
-    counted: int  # parameters of the whole torch module, the pooler's added where asked for
-
-    @property
-    def total(self) -> int:
-        """By formula."""
-        return sum(line.total for line in self.lines)
-
-    @property
-    def block(self) -> int:
-        """One block, by formula."""
-        return sum(line.each for line in self.lines if line.part in BLOCK_PARTS)
-
-    @property
-    def embeddings(self) -> int:
-        """Tokens, positions, token types and their normalisation, by formula."""
-        return sum(line.total for line in self.lines if line.part in ("tokens", "positions", "types", "embedding_norm"))
-
-    def line(self, part: Part) -> Line:
-        """The line of a part that the model has."""
-        return next(line for line in self.lines if line.part == part)
-
-    def each(self, part: Part) -> int:
-        """Parameters of one such part; 0 for what the model doesn't have."""
-        return sum(line.each for line in self.lines if line.part == part)
-
-
-@lru_cache(maxsize=64)
-def ledger(config: TransformerConfig, *, pooler: bool = False) -> Ledger:
-    """The parameters of a model of these sizes. `pooler` adds BERT's: one d_model × d_model layer after the stack."""
-    d, f, layers = config.d_model, config.d_ff, config.num_layers
-    gates = 3 if config.activation == "swiglu" else 2
-    b = int(config.bias)
-    n_positions = config.max_tokens + config.position_offset
-    counts = _module_counts(config)
-    inner = "2·" if gates == 3 else ""  # SwiGLU has two biases of d_ff
-    attention_bias, attention_numbers = (" + 4·d_model", f" + 4·{d}") if b else ("", "")
-    ffn_bias, ffn_numbers = (f" + {inner}d_ff + d_model", f" + {inner}{f} + {d}") if b else ("", "")
-    lines = []
-    if config.vocab_size:
-        n = config.vocab_size
-        lines.append(Line("tokens", "V·d_model", f"{n}·{d}", n * d, counts["tokens"]))
-    if config.positions == "learned":
-        lines.append(
-            Line("positions", "P·d_model", f"{n_positions}·{d}", n_positions * d, counts["positions"]),
-        )
-    if config.n_token_types:
-        n = config.n_token_types
-        lines.append(Line("types", "T·d_model", f"{n}·{d}", n * d, counts["types"]))
-    if config.embedding_norm:
-        lines.append(Line("embedding_norm", "2·d_model", f"2·{d}", 2 * d, counts["embedding_norm"]))
-    lines += [
-        Line(
-            "attention",
-            "4·d_model²" + attention_bias,
-            f"4·{d}²" + attention_numbers,
-            4 * d * d + 4 * d * b,
-            counts["attention"],
-            layers,
-        ),
-    ]
-    if f:
-        lines.append(
-            Line(
-                "ffn",
-                f"{gates}·d_model·d_ff" + ffn_bias,
-                f"{gates}·{d}·{f}" + ffn_numbers,
-                gates * d * f + b * ((gates - 1) * f + d),
-                counts["ffn"],
-                layers,
-            )
-        )
-    if config.norm != "none":
-        n = 2 if f else 1  # one for each sublayer
-        lines.append(Line("norms", f"{n}·2·d_model", f"{n}·2·{d}", 2 * n * d, counts["norms"], layers))
-    if config.final_norm:
-        lines.append(Line("final_norm", "2·d_model", f"2·{d}", 2 * d, counts["final_norm"]))
-    if pooler:
-        lines.append(
-            Line("pooler", "d_model² + d_model", f"{d}² + {d}", d * d + d, counts["pooler"]),
-        )
-    return Ledger(tuple(lines), counts["whole"] + (counts["pooler"] if pooler else 0))
-
-
-def _module_counts(config: TransformerConfig) -> dict[str, int]:
-    """Parameters of the modules that this app runs, for one block where blocks repeat."""
-    with torch.device("meta"):
-        model = Transformer(config)
-        pooler = nn.Linear(config.d_model, config.d_model)
-    block: TransformerBlock = model.blocks[0]  # type: ignore[assignment]
-    embeddings = model.embeddings
-    norms = [child for name, child in block.named_children() if name in ("attention_norm", "ffn_norm")]
-    parts: dict[str, nn.Module | None] = {
-        "tokens": embeddings.token,
-        "embedding_norm": embeddings.norm,
-        "attention": block.attention,
-        "ffn": block.ffn if block.d_ff else None,
-        "norms": nn.ModuleList(norms),
-        "final_norm": model.final_norm,
-        "pooler": pooler,
-        "whole": model,
-    }
-    counts = {name: _n_parameters(part) for name, part in parts.items()}
-    counts["positions"] = 0 if embeddings.position is None else embeddings.position.numel()
-    counts["types"] = 0 if embeddings.token_type is None else embeddings.token_type.numel()
-    return counts
-
-
-def _n_parameters(module: nn.Module | None) -> int:
-    return 0 if module is None else sum(parameter.numel() for parameter in module.parameters())
 
 
 @dataclass(frozen=True)
@@ -176,11 +40,26 @@ class Flops:
         return self.attention + self.ffn
 
 
-def flops(config: TransformerConfig, n_tokens: int) -> Flops:
-    """By formula: 8·N·d_model² + 4·N²·d_model + 4·N·d_model·d_ff (6 for SwiGLU). h is nowhere in it."""
-    n, d = n_tokens, config.d_model
-    gates = 3 if config.activation == "swiglu" else 2
-    return Flops(8 * n * d * d, 4 * n * n * d, 2 * gates * n * d * config.d_ff)
+def flops(config: TransformerConfig, n_tokens: int, n_keys: int | None = None) -> Flops:
+    """By formula: 4·N_q·d_model·d_k·(h + h_kv) + 4·N_q·N_k·h·d_k + 4·N_q·d_model·d_ff (6 for SwiGLU).
+
+    With h·d_k = d_model and a key head for every query head that is 8·N·d_model² + 4·N²·d_model + …, without any h.
+
+    Args:
+        config: its sizes.
+        n_tokens: N_q, tokens that are computed.
+        n_keys: N_k, tokens that they attend to, those in a key-value cache counted; None = N_q.
+    """
+    n, d, d_k = n_tokens, config.d_model, config.d_k
+    core = 4 * n * (n if n_keys is None else n_keys) * config.num_heads * d_k
+    return Flops(
+        4 * n * d * d_k * (config.num_heads + key_heads(config)), core, 2 * n_matrices(config) * n * d * config.d_ff
+    )
+
+
+def key_heads(config: TransformerConfig) -> int:
+    """h_kv: heads of keys and values. Each serves h / h_kv query heads."""
+    return config.num_key_heads or config.num_heads
 
 
 @lru_cache(maxsize=256)
@@ -194,11 +73,15 @@ def counted_flops(config: TransformerConfig, n_tokens: int) -> Flops:
             norm=config.norm,
             activation=config.activation,
             bias=config.bias,
+            num_key_heads=config.num_key_heads,
+            d_k=config.head_width,
         ).eval()
         x = torch.empty(1, n_tokens, config.d_model)
+        heads = torch.empty(1, n_tokens, config.num_heads * config.d_k)
     attention = block.attention
     # Only totals are read: the counter's names of modules mix up when another thread runs a model meanwhile.
-    projections = sum(_counted(part, x) for part in (attention.W_q, attention.W_k, attention.W_v, attention.W_o))
+    projections = sum(_counted(part, x) for part in (attention.W_q, attention.W_k, attention.W_v))
+    projections += _counted(attention.W_o, heads)
     return Flops(projections, _counted(attention, x) - projections, _counted(block.ffn, x) if block.d_ff else 0)
 
 
@@ -209,20 +92,44 @@ def _counted(module: nn.Module, x: torch.Tensor) -> int:
     return int(counter.get_total_flops())
 
 
-def core_multiplications(n_tokens: int, d_model: int, n_heads: int) -> int:
-    """Multiplications in Q Kᵀ: h maps of N² cells, d_k products a cell. Equal to N²·d_model whatever h is."""
-    return n_heads * n_tokens**2 * (d_model // n_heads)
+def output_flops(config: TransformerConfig, n_tokens: int) -> int:
+    """Scores of the whole vocabulary: 2·N·V·d_model, once after the last block; 0 without an output matrix."""
+    return 0 if config.output == "none" else 2 * n_tokens * config.vocab_size * config.d_model
+
+
+def core_multiplications(n_queries: int, n_keys: int, n_heads: int, d_k: int) -> int:
+    """Multiplications in Q Kᵀ: h maps of N_q·N_k cells, d_k products a cell, however many heads share a key head."""
+    return n_heads * n_queries * n_keys * d_k
 
 
 def crossings(config: TransformerConfig) -> tuple[int, int]:
-    """The N at which Q Kᵀ and A V cost as much as the projections, and as much as projections and FFN together."""
-    gates = 3 if config.activation == "swiglu" else 2
-    return 2 * config.d_model, 2 * config.d_model + gates * config.d_ff // 2
+    """The N from which on Q Kᵀ and A V cost more than the projections, and more than projections and FFN together.
+
+    Rounded: N = d_model·(1 + h_kv / h), which is 2·d_model without grouped queries, and n·d_model·d_ff / 2·h·d_k more,
+    n the matrices of the FFN.
+    """
+    d, h, d_k = config.d_model, config.num_heads, config.d_k
+    first = d * (h + key_heads(config)) / h
+    return round(first), round(first + n_matrices(config) * d * config.d_ff / (2 * h * d_k))
 
 
 def map_bytes(n_layers: int, n_heads: int, n_tokens: int) -> int:
     """Memory of all maps of one sentence: L·h·N²·4 bytes."""
     return n_layers * n_heads * n_tokens**2 * BYTES
+
+
+def cache_bytes(config: TransformerConfig, n_tokens: int, bytes_each: int, *, grouped: bool = True) -> int:
+    """Keys and values of N tokens, kept while a decoder writes: 2·L·h_kv·d_k bytes_each a token.
+
+    Args:
+        config: its sizes. A layer with a window of W tokens needs no more than W.
+        n_tokens: N.
+        bytes_each: of one number: 4 float32, 2 float16 and bfloat16.
+        grouped: False = as it would be if every query head had a key head of its own.
+    """
+    windows = config.windows or (0,) * config.num_layers
+    kept = sum(min(n_tokens, window) if window else n_tokens for window in windows)  # tokens, over all layers
+    return 2 * kept * (key_heads(config) if grouped else config.num_heads) * config.d_k * bytes_each
 
 
 MAP_LIMIT = MOST_TOKENS  # the app cuts a sentence here

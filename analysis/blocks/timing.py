@@ -37,20 +37,26 @@ class Timing:
     calls: int
 
 
-def head_counts(d_model: int, heads: int) -> tuple[int, ...]:
-    """The numbers of heads to compare: powers of two that divide d_model, and the chosen one."""
-    return tuple(sorted({h for h in (*HEADS, heads) if h <= d_model and d_model % h == 0}))
+def head_counts(width: int, heads: int) -> tuple[int, ...]:
+    """The numbers of heads to compare: powers of two that divide the width of all together, and the chosen one."""
+    return tuple(sorted({h for h in (*HEADS, heads) if h <= width and width % h == 0}))
 
 
 @torch.inference_mode()
-def time_heads(d_model: int, heads: int, n_tokens: int, *, longest: float = LONGEST) -> tuple[Timing, ...]:
+def time_heads(
+    d_model: int, heads: int, n_tokens: int, d_k: int = 0, *, longest: float = LONGEST
+) -> tuple[Timing, ...]:
     """Times the same layer with several numbers of heads, in turn, so that a busy moment falls on all alike.
+
+    Every query head has a key head of its own. `d_k` is the width of one of `heads`, 0 = d_model / heads; all heads
+    together stay as wide, whatever their number.
 
     Raises:
         HeadworkError: impossible sizes, or too much work for a page.
     """
-    check_heads(d_model, heads)
-    work = 8 * n_tokens * d_model**2 + 4 * n_tokens**2 * d_model
+    check_heads(d_model, heads, d_k=d_k)
+    width = heads * d_k or d_model
+    work = 8 * n_tokens * d_model * width + 4 * n_tokens**2 * width
     if n_tokens < 1 or work > MOST_WORK or heads * n_tokens**2 > 16_000_000:
         raise HeadworkError(
             "N {n_tokens} with d_model {d_model} is too much work to time on a page. Try N 64 with d_model 512.",
@@ -60,9 +66,9 @@ def time_heads(d_model: int, heads: int, n_tokens: int, *, longest: float = LONG
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(1, n_tokens, d_model, generator=generator)
     cases: dict[tuple[int, str], Callable[[], object]] = {}
-    for h in head_counts(d_model, heads):
-        layer = MultiHeadAttention(d_model, h).eval()
-        q = layer.split_heads(x)
+    for h in head_counts(width, heads):
+        layer = MultiHeadAttention(d_model, h, d_k=width // h).eval()
+        q = layer.split_heads(layer.W_q(x))
         cases[h, "core"] = _core_call(q)
         cases[h, "layer"] = _layer_call(layer, x)
     seconds: dict[tuple[int, str], list[float]] = {case: [] for case in cases}
@@ -80,7 +86,7 @@ def time_heads(d_model: int, heads: int, n_tokens: int, *, longest: float = LONG
             break
     return tuple(
         Timing(h, _spread(seconds[h, "core"]), _spread(seconds[h, "layer"]), len(seconds[h, "core"]))
-        for h in head_counts(d_model, heads)
+        for h in head_counts(width, heads)
     )
 
 

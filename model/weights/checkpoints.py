@@ -115,7 +115,14 @@ def read_config(folder: Path) -> dict[str, Any]:
             folder=folder.name,
             file=CONFIG,
         )
-    raw = read_json(folder / CONFIG)
+    raw = known_family(read_json(folder / CONFIG))
+    if raw.get("quantization_config") is not None:
+        raise quantised(CONFIG)
+    return raw
+
+
+def known_family(raw: Any) -> dict[str, Any]:
+    """What a config.json holds, checked to be of a family that can be loaded."""
     model_type = raw.get("model_type") if isinstance(raw, dict) else None
     if not isinstance(model_type, str) or model_type not in FAMILIES:
         raise HeadworkError(
@@ -123,8 +130,6 @@ def read_config(folder: Path) -> dict[str, Any]:
             model_type=clipped(model_type),
             families=", ".join(FAMILIES),
         )
-    if raw.get("quantization_config") is not None:
-        raise quantised(CONFIG)
     return dict(raw)
 
 

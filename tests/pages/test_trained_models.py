@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from analysis.blocks.block_steps import boxes as block_boxes
-from analysis.blocks.cost import ledger
+from analysis.blocks.ledger import ledger
 from model.training import Settings, Training, saved
 from model.weights import trained
 from tests.models import load
-from ui.cost import tabs
+from ui.cost import several
 from ui.inside import runs
 
 KINDS = {
@@ -150,9 +150,9 @@ def test_parameters_and_cost_count_it_to_the_last_parameter(opened, kind, total)
 
 @pytest.mark.parametrize("tab", ["heads", "growth"])
 def test_cost_without_a_feed_forward_network(opened, tab, monkeypatch):
-    measured = tabs.time_heads
-    monkeypatch.setattr(tabs, "time_heads", lambda *sizes: measured(*sizes, longest=0.02))
-    tabs.measure.clear()
+    measured = several.time_heads
+    monkeypatch.setattr(several, "time_heads", lambda *sizes: measured(*sizes, longest=0.02))
+    several.measure.clear()
     app = opened("cost", "four heads")
     app.pick("cost_preset", trained.model_id(file("four heads")))
     app.test.session_state["cost_tab_tabs_en"] = {"heads": "One head or several", "growth": "Longer sentences"}[tab]

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from analysis.blocks.cost import TABLE_3, Flops, crossings, flops, ledger, map_bytes
+from analysis.blocks.cost import TABLE_3, Flops, crossings, flops, map_bytes
 from analysis.blocks.known_configs import known_config
+from analysis.blocks.ledger import ledger
 from analysis.blocks.timing import Spread, Timing
 from viz.block import bars, curve_figure, drift_figure, entropies_figure, lines
 from viz.cost import (
@@ -95,7 +96,7 @@ def test_growth_and_its_crossings():
 
 
 def test_memory_marks_the_apps_limit():
-    figure = memory_figure(12, 12)
+    figure = memory_figure(CONFIG)
     at = dict(zip(figure.data[0].x, figure.data[0].y, strict=True))
     assert at[512] == pytest.approx(map_bytes(12, 12, 512) / 1e6) == pytest.approx(150.994944)
     assert figure.layout.shapes[0].x0 == 512 and "151 MB" in figure.layout.annotations[0].text

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 import torch
 
-from analysis.blocks.cost import ledger
 from analysis.blocks.known_configs import known_config
+from analysis.blocks.ledger import ledger
 from model import Mask, catalogue, load
 from model.__main__ import main
 from model.catalogue import reader_of_chinese, resolve

@@ -4,7 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from ui.cost.tabs import maps_in_memory, softmax_cells, times
+from ui.cost.growth import maps_in_memory
+from ui.cost.several import softmax_cells, times
 
 MEDIAN = SimpleNamespace(layer=SimpleNamespace(median=1.5), core=SimpleNamespace(median=0.5), calls=40)
 

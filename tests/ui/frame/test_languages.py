@@ -20,6 +20,8 @@ from ui.attention.layer_heads import SHOWN
 from ui.attention.maps import LEFT_OUT
 from ui.attention.page import TABS
 from ui.attention.view import COLOUR_TITLES, CURVES, LEVELS, WHAT_WORDS_ARE
+from ui.cost import controls as cost_controls
+from ui.cost import tabs as cost_tabs
 from ui.frame.chinese_words import PARTERS
 from ui.frame.languages import NO_WIDTH, catalogue, explain, plain, spoken_names, translate
 from ui.frame.mask_choice import BASES
@@ -33,6 +35,7 @@ from viz.export.layout import PRINTED
 
 ROOT = Path(__file__).parents[3]
 LEARN = {"HOW_TO_READ", "HOW_FAR", "HEADS_HELP", "FFN_HELP", "MASK_HELP", "RATE_HELP", "SEED_HELP"}
+SYMBOLS = {"d_model", "d_k", "d_ff", "SwiGLU", "FFN"}  # the same in every language
 ROOMS = ("ui", "pages", "viz", "analysis", "model")
 SPEAKERS = {
     "_": 1,
@@ -89,6 +92,8 @@ def sentences():
     for name, text in {**vars(controls), **vars(learn_words)}.items():
         if name in LEARN:
             yield text, "ui/learn_*.py"
+    for titles in (cost_controls.HELP, cost_controls.LABELS, cost_tabs.PARTS, cost_tabs.RMS_PARTS):
+        yield from ((title, "ui/cost") for title in titles.values() if title not in SYMBOLS)
     for sentence in (WHAT_WORDS_ARE, *COLOUR_TITLES.values()):
         yield sentence, "ui/attention/view.py"
 
