@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from model.catalogue import E5, local_folder, resolve
+from model.catalogue import E5, SMOLLM2, local_folder, resolve
 from model.errors import HeadworkError, clipped
 from model.training.saved import about
 from model.transformer import TransformerConfig
@@ -19,7 +19,7 @@ from model.weights.minilm import minilm_folder
 from model.weights.toy import toy_config
 
 CONFIGS = Path(__file__).parents[2] / "data" / "model_configs.json"  # as published on the hub
-SMOLLM2, SMOLLM2_HUB = "smollm2-135m", "HuggingFaceTB/SmolLM2-135M"
+SMOLLM2_HUB = "HuggingFaceTB/SmolLM2-135M"  # the built-in one is this, tuned further: the same sizes
 MOST_LETTERS = 100_000  # of a pasted config.json; published ones have a few thousand
 _BYTES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
 

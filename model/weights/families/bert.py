@@ -7,6 +7,7 @@ from typing import Any
 
 from model.errors import HeadworkError, clipped
 from model.transformer import TransformerConfig
+from model.weights.families.decoders import refuse
 from model.weights.families.family import Family, activation
 
 
@@ -19,6 +20,7 @@ def config(raw: dict[str, Any], position_offset: int = 0) -> TransformerConfig:
         )
     if raw.get("embedding_size", raw["hidden_size"]) != raw["hidden_size"]:
         raise HeadworkError("Models whose embeddings have a different width from their layers are not supported.")
+    refuse(raw, add_cross_attention=False)
     return TransformerConfig(
         vocab_size=raw["vocab_size"],
         d_model=raw["hidden_size"],

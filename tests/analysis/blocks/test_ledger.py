@@ -1,11 +1,14 @@
 """analysis.blocks.ledger and known_configs: formulas against our modules and, on the meta device, transformers."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.blocks.known_configs import known_config, published
+from analysis.blocks.cost import cache_bytes
+from analysis.blocks.known_configs import known, known_config, published, taken_apart
 from analysis.blocks.ledger import ledger
 from model import HeadworkError, TransformerConfig
 from tests.analysis.blocks.made_configs import configs
@@ -134,3 +137,63 @@ def test_a_hub_model_that_is_not_here_says_so(monkeypatch, tmp_path):
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     with pytest.raises(HeadworkError, match="not on this computer"):
         known_config("nobody/no-such-model")
+
+
+DECODERS = [model_id for model_id, raw in published().items() if raw["model_type"] != "bert"]
+
+
+@pytest.mark.parametrize("model_id", DECODERS)
+def test_transformers_counts_the_same_for_the_published_decoders(model_id):
+    config = known_config(model_id)
+    assert config.output != "none"
+    assert ledger(config).total == ledger(config).counted == counted_by_transformers(published()[model_id])
+
+
+@pytest.mark.parametrize(
+    ("model_id", "count", "bytes_a_token"),
+    [  # as published with the models; Biderman et al. 2023, table 1; bytes at two a number
+        ("openai-community/gpt2", 124_439_808, 36_864),
+        ("EleutherAI/pythia-160m", 162_322_944, 36_864),
+        ("HuggingFaceTB/SmolLM2-135M", 134_515_008, 23_040),
+        ("meta-llama/Llama-3.2-1B", 1_235_814_400, 32_768),
+        ("mistralai/Mistral-7B-v0.1", 7_241_732_096, 131_072),
+        ("Qwen/Qwen2.5-0.5B", 494_032_768, 12_288),
+        ("Qwen/Qwen3-0.6B", 596_049_920, 114_688),
+    ],
+)
+def test_well_known_decoders_in_numbers(model_id, count, bytes_a_token):
+    config = known_config(model_id)
+    assert ledger(config).total == count and cache_bytes(config, 1, 2) == bytes_a_token
+
+
+def test_the_built_in_decoder_has_the_published_sizes():
+    said, real = known_config("smollm2-135m"), load("smollm2-135m").transformer.config
+    assert replace(said, head_width=said.d_k) == real  # its file says the width outright
+
+
+def test_the_format_of_the_numbers_is_read_where_the_config_says_it():
+    assert known("Qwen/Qwen3-0.6B").bytes_each == 2 and known("bert-base-cased").bytes_each == 0
+    raw = published()["Qwen/Qwen3-0.6B"]
+    assert taken_apart({**raw, "dtype": "float32"}).bytes_each == 4
+    assert taken_apart({**raw, "dtype": ["?"]}).bytes_each == 0
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"model_type": "mixtral", "num_local_experts": 8}, "architecture mixtral"),
+        ({"model_type": "qwen3_moe", "num_experts": 128}, "architecture qwen3_moe"),
+        ({"model_type": "falcon", "alibi": True}, "architecture falcon"),
+        ({"model_type": "gpt2", "add_cross_attention": True}, "add_cross_attention"),
+        ({"model_type": "bert", "add_cross_attention": True}, "add_cross_attention"),
+        ({"model_type": "llama", "hidden_act": "gelu"}, "activation gelu"),
+        ({"model_type": "llama", "rope_scaling": {"rope_type": "yarn", "factor": 2.0}}, "scaled as yarn"),
+        ({"model_type": "llama", "num_key_value_heads": 7}, "can't share 7 key heads"),
+        ({"model_type": "llama", "hidden_size": "576"}, "wrong kind|whole number"),
+    ],
+)
+def test_what_this_app_does_not_know_is_refused_by_its_name(changed, said):
+    bases = {"bert": "bert-base-cased", "gpt2": "openai-community/gpt2"}
+    raw = published()[bases.get(changed["model_type"], "HuggingFaceTB/SmolLM2-135M")]
+    with pytest.raises(HeadworkError, match=said):
+        taken_apart({**raw, **changed})
