@@ -14,10 +14,10 @@ from model.training import Settings, Training, saved
 from model.weights import trained
 from tests.pages.conftest import ROOT, App
 from ui.frame import links
+from ui.frame.jobs import Line
 from ui.learn import export, seeds
 from ui.learn import page as learn_page
 from ui.learn import runs as learn_runs
-from ui.learn.jobs import Line
 
 SHORT = {"steps": "100"}
 
@@ -29,7 +29,7 @@ def one_place(monkeypatch):
     monkeypatch.setattr(learn_runs, "line", lambda: made)
     monkeypatch.setattr("model.training.training.N_HELD_OUT", 16)  # a short run measures as often as a long one
     yield made
-    until(lambda: not [thread for thread in threading.enumerate() if thread.name == "training"])
+    until(lambda: not [thread for thread in threading.enumerate() if thread.name == "job"])
 
 
 @pytest.fixture

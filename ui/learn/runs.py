@@ -9,16 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import streamlit as st
-from streamlit import runtime
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from model import HeadworkError
-from model import settings as server
 from model.training import Recorded, Settings, Training, read_record, winners
 from model.training.frames import steps_to_look_at
+from ui.frame.background import line, session
+from ui.frame.jobs import Job, Line
 from ui.frame.languages import _, explain
-from ui.frame.loading import kept_for_long
-from ui.learn.jobs import Job, Line
 from viz.learning import owners
 from viz.learning_curves import Run
 
@@ -198,7 +195,7 @@ def _record() -> Recorded | None:
 def new_race(settings: Settings) -> Race:
     """A race that hasn't begun, in place of the session's last one."""
     _drop(RACE)
-    made = Race(settings, line=line(), is_here=_session())
+    made = Race(settings, line=line(), is_here=session())
     st.session_state[RACE] = made
     return made
 
@@ -206,7 +203,7 @@ def new_race(settings: Settings) -> Race:
 def new_trial(settings: Settings, n_seeds: int) -> Trial:
     """Several seeds that haven't begun, in place of the session's last ones."""
     _drop(TRIAL)
-    made = Trial(settings, n_seeds, line=line(), is_here=_session())
+    made = Trial(settings, n_seeds, line=line(), is_here=session())
     st.session_state[TRIAL] = made
     return made
 
@@ -223,20 +220,6 @@ def leave() -> None:
             held.job.rest(left_alone=True)
 
 
-@st.cache_resource(show_spinner=False)
-def line() -> Line:
-    """The one line of this server.
-
-    Streamlit collects garbage after every run, a third of a second with torch in memory, and this page runs twice a
-    second while it trains. What is there by now stays, so it is taken out of the collection.
-
-    Raises:
-        HeadworkError: HEADWORK_TRAININGS or HEADWORK_THREADS makes no sense.
-    """
-    with kept_for_long():
-        return Line(server.trainings())
-
-
 def tell_fault(job: Job) -> None:
     """What ended a job that failed."""
     if isinstance(job.error, HeadworkError):
@@ -248,17 +231,6 @@ def tell_fault(job: Job) -> None:
 def _drop(key: str) -> None:
     if (held := st.session_state.pop(key, None)) is not None:
         held.job.rest()
-
-
-def _session() -> Callable[[], bool]:
-    """Says, in any thread, whether the session that asks now still has its browser."""
-    context = get_script_run_ctx()
-    session_id = context.session_id if context else ""
-
-    def is_here() -> bool:
-        return not runtime.exists() or bool(runtime.get_instance().is_active_session(session_id))
-
-    return is_here
 
 
 def _as_run(training: Training, size: int) -> Run:

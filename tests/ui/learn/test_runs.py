@@ -6,8 +6,9 @@ from types import SimpleNamespace
 import pytest
 
 from model.training import Settings
+from ui.frame import background
+from ui.frame.jobs import Line
 from ui.learn import runs
-from ui.learn.jobs import Line
 
 
 def until_ended(job):
@@ -20,10 +21,10 @@ def server(monkeypatch):
     """A server with one session; `server.browsers` says which sessions have a browser."""
     made = SimpleNamespace(browsers={"mine"})
     made.is_active_session = lambda session_id: session_id in made.browsers
-    monkeypatch.setattr(runs.runtime, "exists", lambda: True)
-    monkeypatch.setattr(runs.runtime, "get_instance", lambda: made)
+    monkeypatch.setattr(background.runtime, "exists", lambda: True)
+    monkeypatch.setattr(background.runtime, "get_instance", lambda: made)
     monkeypatch.setattr(
-        runs, "get_script_run_ctx", lambda: SimpleNamespace(session_id="mine") if is_asked_here() else None
+        background, "get_script_run_ctx", lambda: SimpleNamespace(session_id="mine") if is_asked_here() else None
     )
     return made
 
@@ -33,9 +34,9 @@ def is_asked_here():
 
 
 def test_a_training_rests_when_its_own_browser_is_gone(server, monkeypatch):
-    monkeypatch.setattr("ui.learn.jobs.LOOKS_ROUND", 0.0)
+    monkeypatch.setattr("ui.frame.jobs.LOOKS_ROUND", 0.0)
     server.browsers.add("another")
-    race = runs.Race(Settings("neighbours", steps=100), line=Line(1), is_here=runs._session())
+    race = runs.Race(Settings("neighbours", steps=100), line=Line(1), is_here=background.session())
     seen_at = []
 
     def leaves_after_ten_steps():
@@ -61,5 +62,5 @@ def test_a_step_ahead_ends_at_the_very_next_checkpoint(steps):
 
 
 def test_without_a_server_somebody_is_always_here(monkeypatch):
-    monkeypatch.setattr(runs.runtime, "exists", lambda: False)
-    assert runs._session()()
+    monkeypatch.setattr(background.runtime, "exists", lambda: False)
+    assert background.session()()

@@ -1,9 +1,9 @@
-"""Trainings in the background: a few at a time on one server; the others wait in line and see their place.
+"""Long work in the background: a few jobs at a time on one server; the others wait in line and see their place.
 
 A job is work in slices: an iterator that does a little at each `next` and says which share of it is done. It has a
 thread only while it has a place: the thread ends with the work, at a pause or a fault, when the person is gone, and
 after a turn while others wait. What a job made so far stays with whoever started it, so that it can go on later.
-Nothing here knows what is trained.
+Nothing here knows what is worked on.
 """
 
 import logging
@@ -89,11 +89,11 @@ class Line:
             job = self._waiting.pop(0)
             self._running.append(job)
             job.state = "running"
-            job.thread = threading.Thread(target=job.run, name="training", daemon=True)
+            job.thread = threading.Thread(target=job.run, name="job", daemon=True)
             try:
                 job.thread.start()
             except RuntimeError as error:  # the system gives no more threads
-                logging.getLogger(__name__).exception("A training got no thread")
+                logging.getLogger(__name__).exception("A job got no thread")
                 self._running.remove(job)
                 job.state, job.error, job.thread = "failed", error, None
 
@@ -192,7 +192,7 @@ class Job:
         try:
             state = self._work_on()
         except Exception as error:
-            logging.getLogger(__name__).exception("A training failed")
+            logging.getLogger(__name__).exception("A job failed")
             self.error = error
         finally:
             self._line.free(self, state)

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from ui.learn.jobs import Job, Line
+from ui.frame.jobs import Job, Line
 
 SLICE = 0.005
 
@@ -108,7 +108,7 @@ def test_one_step_rests_by_itself_and_the_next_go_runs_to_the_end():
 
 @pytest.mark.parametrize("how", ["no sign of life", "the session is gone"])
 def test_when_the_person_leaves_the_thread_ends_and_the_place_is_free(monkeypatch, how):
-    monkeypatch.setattr("ui.learn.jobs.LOOKS_ROUND", 0.02)
+    monkeypatch.setattr("ui.frame.jobs.LOOKS_ROUND", 0.02)
     here = [True]
     line = Line(1)
     gone = Job(line, work := Work(), is_here=lambda: here[0], patience=0.1 if how == "no sign of life" else 60)
@@ -123,7 +123,7 @@ def test_when_the_person_leaves_the_thread_ends_and_the_place_is_free(monkeypatc
 
 
 def test_signs_of_life_keep_it_running(monkeypatch):
-    monkeypatch.setattr("ui.learn.jobs.LOOKS_ROUND", 0.02)
+    monkeypatch.setattr("ui.frame.jobs.LOOKS_ROUND", 0.02)
     job = Job(Line(1), Work(60), patience=0.15)
     job.go()
     while job.state == "running":
@@ -148,7 +148,7 @@ def test_who_leaves_the_line_doesnt_hold_it_up():
 
 
 def test_a_long_job_gives_way_after_its_turn_and_finishes_later(monkeypatch):
-    monkeypatch.setattr("ui.learn.jobs.LOOKS_ROUND", 0.02)
+    monkeypatch.setattr("ui.frame.jobs.LOOKS_ROUND", 0.02)
     line = Line(1, turn=0.05)
     long, short = Job(line, work := Work(60)), Job(line, Work(2))
     long.go()
@@ -170,7 +170,7 @@ def test_a_fault_ends_the_thread_frees_the_place_and_is_kept_for_the_page(caplog
     next_one.go()
     until(lambda: next_one.state == "finished")
     assert job.state == "failed" and str(job.error) == "in the middle" and dead(job)
-    assert "A training failed" in caplog.text
+    assert "A job failed" in caplog.text
     job.go()  # nothing to go on with
     assert job.state == "failed"
 
@@ -216,7 +216,7 @@ def test_many_sessions_at_once_all_finish_and_none_is_run_twice():
 
 @pytest.fixture
 def looks_at_every_slice(monkeypatch):
-    monkeypatch.setattr("ui.learn.jobs.LOOKS_ROUND", 0.0)
+    monkeypatch.setattr("ui.frame.jobs.LOOKS_ROUND", 0.0)
 
 
 def steps(n):
