@@ -79,6 +79,7 @@ def difference_grid(
     selected: int | None = None,
     title: str = "",
     height: int = MAP_HEIGHT,
+    text_scale: float = 1.0,
     t: Translate = untranslated,
 ) -> go.Figure:
     """The differences of all heads of a layer, (h, N_q, N_k), from −limit to limit; what is less is hatched.
@@ -91,7 +92,7 @@ def difference_grid(
     is_pointed = max(blocks.shape) <= MAX_POINTED
     says = {"hovertemplate": hover(t(CELL), weight="%{z:+.2f}")} if is_pointed else {"hoverinfo": "skip"}
     cells = {"type": "heatmap", "z": mosaic, **signed(limit), "hoverongaps": False, "showscale": False, "name": ""}
-    look = _look(grid, layer, selected, title, says_blocks(blocks.step, t, "farthest"), height, t)
+    look = _look(grid, layer, selected, title, says_blocks(blocks.step, t, "farthest"), height, t, text_scale)
     look |= _axes(grid, blocks if is_pointed else None)
     line = {"layer": "below", "line": {"width": 1, "color": MASKED_FILL}, "fillcolor": HOLE}
     look["shapes"] = [{**grid.box(head), **line} for head in range(grid.n_tiles)] + look["shapes"]
@@ -129,9 +130,9 @@ def _look(
         names.append(heading(bold, x=box["x0"], y=box["y0"], size=(12 if title else 14) * scale, xshift=-2))
         names[-1] |= {"xref": "x", "yref": "y"}
     words = f"<b>{markup(title)}</b>" if title else t("Layer {layer}, all heads").format(layer=layer + 1)
-    look = layout(words, height=height, top=80 if note else 58, note=note)
+    look = layout(words, height=height, top=(80 if note else 58) * scale, note=note)
     look["margin"]["autoexpand"] = False
-    look["title"]["font"] = {"size": 15 if title else 17, "color": TEXT}
+    look["title"]["font"] = {"size": (15 if title else 17) * scale, "color": TEXT}
     outline = [] if selected is None else [{**grid.box(selected), "line": {"color": ACCENT, "width": 3}}]
     return {**look, "annotations": names, "shapes": outline, "dragmode": False, "showlegend": False}
 

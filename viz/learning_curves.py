@@ -68,6 +68,8 @@ def relations_figure(
 ) -> go.Figure:
     """Right answers on each relation while training: thick for the main network, thin and grey for the other.
 
+    The legend names relations and, in grey, the other network: more wouldn't fit above a phone's picture.
+
     Args:
         main: the network whose heads are named.
         beside: the other one.
@@ -89,9 +91,10 @@ def relations_figure(
                 go.Scatter(
                     x=np.asarray(answers.steps, dtype=np.int32),
                     y=values.astype(np.float32),
-                    name=markup(f"{relation} · {answers.name}" if is_main else answers.name),
+                    name=markup(relation if is_main else answers.name),
                     legendgroup=f"{number}" if is_main else "beside",
                     showlegend=is_main or number == 0,
+                    legendrank=1000 if is_main else 2000,
                     customdata=[markup(f"{relation} · {answers.name}")] * len(answers.steps),
                     mode="lines",
                     line={

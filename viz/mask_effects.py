@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from viz.axes import PITCH, QUIET, Labels, keepers
 from viz.heatmaps import flat_bar
 from viz.maps import Maps, says_blocks
-from viz.masks import AROUND, SEEN, TOP, Panel
+from viz.masks import SEEN, Panel
 from viz.theme import (
     ACCENT,
     COLORSCALE,
@@ -20,7 +20,6 @@ from viz.theme import (
     Translate,
     heading,
     layout,
-    markup,
     text_width,
     tick_text,
     untranslated,
@@ -40,21 +39,22 @@ def row_sums(sums: Floats, labels: Sequence[str], panel: Panel, *, t: Translate 
     query = -1 if panel.query is None else panel.query
     values, names, step = shown.cells[:, 0], shown.row_names, shown.step[0]
     n_rows = len(values)
-    rows = Labels(names, labels[::step], 11, math.ceil(n_rows * PITCH / (panel.height - AROUND)))
+    scale = panel.scale
+    rows = Labels(names, labels[::step], 11 * scale, math.ceil(n_rows * PITCH * scale / panel.cells_height))
     axes = rows.beside()
-    number = {"range": [0, 1.08], "tickvals": [0, 0.5, 1], "tickfont": {"color": TEXT}, "zeroline": False}
-    axes["xaxis"] = {**number, "fixedrange": True, "automargin": False}
+    number = {"range": [0, 1.08], "tickvals": [0, 0.5, 1], "zeroline": False}
+    axes["xaxis"] = {**number, "fixedrange": True, "automargin": False, "tickfont": {"size": 12 * scale, "color": TEXT}}
     says = t("query '{query}': row sum {sum}").format(query="%{customdata}", sum="%{x:.2f}")
     bars = {
         **{"type": "bar", "orientation": "h", "x": values, "y": np.arange(n_rows, dtype=np.int32)},
         "marker": {"color": [ACCENT if row * step <= query < (row + 1) * step else SEEN for row in range(n_rows)]},
         "customdata": [tick_text(name) for name in names],
         "hovertemplate": says + "<extra></extra>",
-        "text": [f"{value:.2f}" for value in values] if n_rows <= WRITTEN else None,
+        "text": [f"{value:.2f}" for value in values] if n_rows * scale <= WRITTEN else None,
         **{"textposition": "inside", "insidetextanchor": "end", "constraintext": "none"},
-        "textfont": {"size": 11, "color": "#FFFFFF"},
+        "textfont": {"size": 11 * scale, "color": "#FFFFFF"},
     }
-    look = _look(panel, left=rows.width, bottom=30)
+    look = _look(panel, left=rows.width, bottom=30 * scale)
     return go.Figure([bars, *keepers(axes)], {**look, **axes, "bargap": 0.25, "shapes": [_upright(1, TEXT, "dot")]})
 
 
@@ -78,11 +78,14 @@ def moves(
     names = [f"{name} · {short(most)}" for name, most in zip(level_names(n_levels, t), before, strict=True)]
     shown = Maps(moved, ~np.isnan(moved), names, labels).in_blocks()
     n_columns, step = shown.shape[1], shown.step[1]
-    keys = Labels(shown.column_names, labels[::step], 13 if n_columns <= 20 else 11, math.ceil(n_columns / 30))
+    scale = panel.scale
+    size = (13 if n_columns * scale <= 20 else 11) * scale
+    keys = Labels(shown.column_names, labels[::step], size, math.ceil(n_columns * scale / 30))
     axes = keys.below()
     axes["yaxis"] = {**QUIET, "tickvals": list(range(n_levels)), "ticktext": names}
-    axes["yaxis"] |= {"tickfont": {"size": 13, "color": TEXT}, "range": [-0.5, n_levels - 0.5]}
-    bar = flat_bar(x=0.95, xanchor="right", len=0.5, tickvals=[0, limit], ticktext=["0", f"{limit:.2f}"])
+    axes["yaxis"] |= {"tickfont": {"size": 13 * scale, "color": TEXT}, "range": [-0.5, n_levels - 0.5]}
+    ends = {"tickvals": [0, limit], "ticktext": ["0", f"{limit:.2f}"]}
+    bar = flat_bar(x=0.95, xanchor="right", len=0.5, size=12 * scale, **ends)
     cells = {
         **{"type": "heatmap", "z": shown.visible(), "zmin": 0, "zmax": max(limit, 1e-9)},
         **{"colorscale": COLORSCALE, "hoverongaps": False, "ygap": 1, "colorbar": bar, "name": ""},
@@ -93,8 +96,9 @@ def moves(
         {"type": "rect", "x0": at - 0.5, "x1": at + 0.5, **_HIGH, "fillcolor": MASKED_FILL, "line": {"width": 0}}
         for at in np.flatnonzero(~shown.allowed[0]).tolist()
     ]
-    look = _look(panel, left=max(text_width(name, 13) for name in names) + 8, bottom=keys.depth)
-    look["annotations"] += [heading(note, size=12, yshift=18)] if (note := says_blocks(shown.step, t)) else []
+    look = _look(panel, left=max(text_width(name, 13 * scale) for name in names) + 8, bottom=keys.depth)
+    note = says_blocks(shown.step, t)
+    look["annotations"] += [heading(note, size=12 * scale, yshift=18 * scale)] if note else []
     return go.Figure(
         [cells, *keepers(axes)], {**look, **axes, "shapes": [*edited, _upright(first / step - 0.5, ACCENT)]}
     )
@@ -119,6 +123,6 @@ def _upright(x: float, colour: str, dash: str = "solid") -> dict[str, Any]:
 
 
 def _look(panel: Panel, *, left: float, bottom: float) -> dict[str, Any]:
-    look = layout("", height=panel.height, top=TOP)
+    look = layout("", height=panel.height, top=panel.top)
     look["margin"] |= {"l": left, "b": bottom, "autoexpand": False}
-    return {**look, "showlegend": False, "annotations": [heading(f"<b>{markup(panel.title)}</b>", yshift=36)]}
+    return {**look, "showlegend": False, "annotations": [panel.name(left)]}

@@ -1,5 +1,6 @@
 """A mask as a flow of information: who may look at whom in one layer, and what is known where after several."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ from analysis.maps.masking import cone
 from viz.axes import QUIET, Labels, keepers
 from viz.maps import Bools
 from viz.mask_effects import level_names
-from viz.masks import SEEN, TOP, Panel
+from viz.masks import SEEN, Panel
 from viz.theme import (
     ACCENT,
     HOLE,
@@ -42,16 +43,18 @@ def flow_graph(
     reached = cone(allowed, query, n_layers)[:, shown]  # (L + 1, shown)
     part, tokens = allowed[shown, shown], labels[shown]
     at = query - shown.start
-    keys = Labels(tokens, tokens, 12, bold=at)
+    scale = panel.scale
+    keys = Labels(tokens, tokens, 12 * scale, math.ceil(len(tokens) * scale / MOST_DRAWN), bold=at)
     axes = keys.below()
     names = level_names(n_layers + 1, t)
-    levels = {"tickvals": list(range(n_layers + 1)), "ticktext": names, "tickfont": {"size": 12, "color": TEXT}}
+    levels = {"tickvals": list(range(n_layers + 1)), "ticktext": names, "tickfont": {"size": 12 * scale, "color": TEXT}}
     axes["yaxis"] = {**QUIET, **levels, "range": [-0.4, n_layers + 0.4]}
     for axis in axes.values():
         axis["fixedrange"] = True
-    look = layout("", height=panel.height, top=TOP)
-    look["margin"] |= {"l": max(text_width(name, 12) for name in names) + 8, "b": keys.depth, "autoexpand": False}
-    look |= {**axes, "annotations": [heading(f"<b>{markup(panel.title)}</b>", yshift=36)], "showlegend": False}
+    look = layout("", height=panel.height, top=panel.top)
+    left = max(text_width(name, 12 * scale) for name in names) + 8
+    look["margin"] |= {"l": left, "b": keys.depth, "autoexpand": False}
+    look |= {**axes, "annotations": [panel.name(left)], "showlegend": False}
     return go.Figure([*_ways(part, reached), _places(tokens, reached, at), *keepers(axes)], look)
 
 

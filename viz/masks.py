@@ -34,11 +34,28 @@ class Panel:
         title: above the map.
         query: index of the token whose row is outlined.
         height: of the figure, in pixels.
+        scale: 1 = normal text, 1.4 = for the back row.
     """
 
     title: str
     query: int | None = None
     height: int = MAP_HEIGHT
+    scale: float = 1.0
+
+    @property
+    def top(self) -> float:
+        """Pixels above a picture: title and colour bar."""
+        return TOP * self.scale
+
+    @property
+    def cells_height(self) -> float:
+        """Pixels that are left for the cells, roughly."""
+        return self.height - AROUND * self.scale
+
+    def name(self, left: float) -> dict[str, Any]:
+        """The title, above the colour bar; large text begins at the edge of the margin of `left` pixels."""
+        size, shift = (15, 0) if self.scale == 1 else (18, 2 - left)
+        return heading(f"<b>{markup(self.title)}</b>", yshift=36 * self.scale, xshift=shift, size=size)
 
     def figure(
         self,
@@ -50,22 +67,26 @@ class Panel:
         masked: Masked | None = None,
     ) -> go.Figure:
         """Title, colour bar and map under each other, in small print: these maps stand three or four in a row."""
-        name = heading(f"<b>{markup(self.title)}</b>", yshift=36)
-        look = {"colorbar": {**flat_bar(**bar), "thickness": 7, **CENTRED}} if bar else {"showscale": False}
-        frame = Frame(self.height, TOP, largest=12, is_titled=False)
+        look = {"showscale": False}
+        if bar:
+            look = {"colorbar": {**flat_bar(**bar, size=12 * self.scale), "thickness": 7 * self.scale, **CENTRED}}
+        frame = Frame(self.height, self.top, largest=12, scale=self.scale, is_titled=False)
         shapes = []
         if self.query is not None:
             row = self.query // shown.step[0]
             box = {"x0": -0.5, "x1": shown.shape[1] - 0.5, "y0": row - 0.5, "y1": row + 0.5}
             shapes = [{"type": "rect", **box, "line": {"color": ACCENT, "width": 2}, "fillcolor": HOLE}]
-        return map_figure(shown, {**cells, **look}, frame, [name, *notes], shapes=shapes, masked=masked, t=t)
+        figure = map_figure(shown, {**cells, **look}, frame, [*notes], shapes=shapes, masked=masked, t=t)
+        figure.layout.annotations = [self.name(figure.layout.margin.l), *figure.layout.annotations]
+        return figure
 
 
 def weight_map(shown: Maps, panel: Panel, *, says_masked: bool = False, t: Translate = untranslated) -> go.Figure:
     """Weights, 0 to 1 as everywhere. NaN cells stay empty; `says_masked` names the hatching above the map."""
     shown = shown.in_blocks()
     named = says_masked and not shown.allowed.all()
-    notes = [heading("▨ " + t("masked"), x=1, xanchor="right", yshift=36, size=13)] if named else []
+    scale = panel.scale
+    notes = [heading("▨ " + t("masked"), x=1, xanchor="right", yshift=36 * scale, size=13 * scale)] if named else []
     return panel.figure(shown, weight_cells(shown.visible(), PLAIN, t), color_bar(PLAIN, t), t, notes)
 
 
@@ -119,11 +140,11 @@ def mask_matrix(
     says = hover(t(CELL), weight=t("may look") + f" ({may})")
     cells = {"z": shown.visible(), "colorscale": [[0, SEEN], [1, SEEN]], "hovertemplate": says, "name": ""}
     figure = panel.figure(shown, cells, None, t)
-    if (panel.height - AROUND) / len(labels) < LEAST_WRITTEN:
+    if panel.cells_height / len(labels) < LEAST_WRITTEN * panel.scale:
         return figure
     query_at, key_at = np.indices(allowed.shape).reshape(2, -1).astype(np.int16)
     written = {"x": key_at, "y": query_at, "text": [may if cell else may_not for cell in allowed.ravel()]}
-    font = {"size": 11, "color": TEXT}
+    font = {"size": 11 * panel.scale, "color": TEXT}
     return figure.add_trace(go.Scatter(**written, mode="text", textfont=font, hoverinfo="skip", showlegend=False))
 
 

@@ -118,7 +118,7 @@ def score_grid(
     look = {
         **layout("", height=height, top=38, left=left, bottom=deepest),
         **{"dragmode": False, "showlegend": False, "shapes": outline, "xaxis": x, "yaxis": y},
-        "annotations": [heading(markup(corner), size=13, yshift=4)],
+        "annotations": [heading(markup(corner), size=13, yshift=4, xshift=2 - left)],
     }
     return go.Figure([*_cells(table, t), _marks(table)], look)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.pages.conftest import ROOT
+from tests.pages.conftest import ROOT, App
 from ui.frame import links
 from ui.frame.shell import MENU
 
@@ -34,6 +34,35 @@ def test_a_page_shows_the_shared_controls_that_do_something_on_it_and_keeps_the_
     assert shared(app) == ["Sentence", "Model", "Mask"]
     assert app.value("text") == "Two cats slept." and app.value("mask_padding") == 8
     assert "mask causal+padding:8 · N = 8" in app.words
+
+
+def sizes(part, name=""):
+    """Pixels of all letters in a figure's layout, in the order in which they stand."""
+    if isinstance(part, dict):
+        if name.endswith("font") and "size" in part:
+            return [part["size"]]
+        return [size for key, value in part.items() if key != "template" for size in sizes(value, key)]
+    return [size for item in part for size in sizes(item, name)] if isinstance(part, list) else []
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_large_text_from_a_link_enlarges_the_letters_of_all_figures_of_a_page(path):
+    small, large = (App().open(**link) for link in ({"layer": "4"}, {"layer": "4", "large": "on"}))
+    for opened in (small, large):
+        opened.test.switch_page(f"pages/{path}.py")
+        opened.run()
+    pairs = list(zip(small.figures(), large.figures(), strict=True))
+    assert pairs
+    for before, after in pairs:
+        of, now = (max(sizes(figure["layout"])) for figure in (before, after))
+        assert now >= 1.2 * of, (before["layout"].get("title"), of, now)
+
+
+def test_no_page_places_a_figure_past_the_large_text():
+    placing = [
+        str(path.relative_to(ROOT)) for path in (ROOT / "ui").rglob("*.py") if "plotly_chart" in path.read_text()
+    ]
+    assert placing == ["ui/frame/captions.py"]
 
 
 def test_the_mask_of_the_status_line_is_said_in_chinese(app):

@@ -328,6 +328,10 @@ def test_every_tab_opens_before_anything_is_trained_and_in_chinese(learn, view):
 # -- tabs --------------------------------------------------------------------------------------------------------
 
 
+def test_large_text_reaches_the_picture(learn):
+    assert messages(learn().pick("large", True))[0]["text_scale"] == 1.4
+
+
 def test_curves_and_entropy_are_those_of_the_run(learn):
     app = finished(press(learn(**SHORT), "start"))
     relations, entropy = app.figures()
@@ -338,7 +342,7 @@ def test_curves_and_entropy_are_those_of_the_run(learn):
     )
     assert [trace["name"] for trace in relations["data"] if trace["showlegend"]] == [
         "1 head",
-        *(f"{name} · 4 heads" for name in ("−2", "−1", "+1", "+2")),
+        *("−2", "−1", "+1", "+2"),
     ]
 
 

@@ -14,7 +14,7 @@ from model.catalogue import entries, resolve
 from ui.attention import maps
 from ui.attention.view import View, menu
 from ui.frame import controls, links, loading, mask_choice, remarks
-from ui.frame.captions import CHART
+from ui.frame.captions import chart
 from ui.frame.languages import _, plain, spoken_names
 from viz.comparison import difference_heatmap
 from viz.heatmaps import head_heatmap
@@ -67,10 +67,10 @@ def compare_tab(trace: AttentionTrace, reading: Reading, view: View, style: Styl
     ):
         place.markdown(f"**{letter}** · {plain(name)}")  # in the figure it would run into the colour bar
         figure = head_heatmap(Maps(weights, allowed, labels), shared, height=HEIGHT, narrow=True, t=t)
-        place.plotly_chart(figure, key=f"compare_{letter}", config=CHART)
+        chart(figure, f"compare_{letter}", place, grown=True)
     difference.markdown(f"**{_('B − A')}** · {_('purple: B looks less, orange: B looks more')}")
     figure = difference_heatmap(found, height=HEIGHT, text_scale=view.text_scale, t=t)
-    difference.plotly_chart(figure, key="compare_difference", config=CHART)
+    chart(figure, "compare_difference", difference, grown=True)
     st.markdown(_summary(found))
     remarks.cautions(other, offers=False)
 

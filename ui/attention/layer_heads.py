@@ -9,7 +9,7 @@ from model import AttentionTrace
 from ui.attention import maps
 from ui.attention.strip import strip
 from ui.attention.view import View, segments
-from ui.frame.captions import CHART
+from ui.frame.captions import chart
 from ui.frame.languages import _, plain
 from viz.heatmaps import head_heatmap
 from viz.layer_grid import layer_grid
@@ -43,7 +43,7 @@ def heads_tab(trace: AttentionTrace, reading: Reading, view: View, style: Style)
     of = reading.trace
     shown_maps = Maps(of.attention[view.layer], of.allowed, of.labels)
     grid = layer_grid(shown_maps, style, layer=view.layer, selected=view.head, height=GRID_HEIGHT, t=maps.words(view))
-    st.plotly_chart(grid, key="layer_grid", config=CHART)
+    chart(grid, "layer_grid", grown=True)
 
 
 def _rollout(trace: AttentionTrace, view: View) -> None:
@@ -53,7 +53,7 @@ def _rollout(trace: AttentionTrace, view: View) -> None:
     shown = Maps(flow, flow > 0, trace.tokens)
     figure = head_heatmap(shown, style, title=f"1–{view.layer + 1}", height=ROLLOUT_HEIGHT, t=_)
     left.markdown(f"**{_('Rollout through layers 1 to {layer}').format(layer=view.layer + 1)}**")
-    left.plotly_chart(figure, key="rollout_map", config=CHART)
+    chart(figure, "rollout_map", left, grown=True)
     right.markdown(
         _(
             "Each row says which input tokens a token is made of after layer {layer}, if attention is followed back "
@@ -78,5 +78,5 @@ def _side_by_side(trace: AttentionTrace, view: View) -> None:
         figure = head_heatmap(shown, maps.style(reading, view, name), title=view.name, height=SIDE_HEIGHT, t=t)
         with place:
             st.markdown(f"**{_(kind.title)}**")
-            st.plotly_chart(figure, key=f"side_{name}", config=CHART)
+            chart(figure, f"side_{name}", grown=True)
             st.caption(plain(_(kind.leaves_out)))

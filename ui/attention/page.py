@@ -16,7 +16,7 @@ from ui.attention.strip import strip
 from ui.attention.two_nouns import lesson
 from ui.attention.view import BY_MAP, BY_PAIR, View
 from ui.frame import chinese_words, components, examples, remarks
-from ui.frame.captions import CHART, page_title, small
+from ui.frame.captions import chart, page_title, small, text_scale
 from ui.frame.faults import fragment
 from ui.frame.languages import _, explain, plain
 from ui.frame.loading import Again
@@ -82,7 +82,7 @@ def explore(again: Again) -> None:
         map_place, side_place = st.columns([6, 5], gap="medium")
         side = side_place.container(gap="xsmall")
         overview_place, reading_place = side.container(gap="xsmall"), side.container(gap="xsmall")
-        height = map_height(explorer_view.text_scale(), trace.n_layers)
+        height = map_height(text_scale(), trace.n_layers)
         if trace.n_layers > LOW_GRID:  # as high as the small maps, layer and head in a column beside it
             large, beside = map_place.columns([3, 1], gap="small")
             head_place, status_place = beside.container(key="beside-map"), map_place.container()
@@ -124,7 +124,7 @@ def _map(reading: Reading, view: View, style: Style, *, height: int) -> None:
     figure = head_heatmap(
         shown, style, title=_("Head {name}").format(name=view.name), height=height, t=maps.words(view)
     )
-    st.plotly_chart(figure, key="head_map", config=CHART, alt=_alt(view), height="stretch")
+    chart(figure, "head_map", grown=True, alt=_alt(view), height="stretch")
 
 
 def _colour(trace: AttentionTrace, view: View, place: DeltaGenerator) -> str:
@@ -156,9 +156,9 @@ def _overview(trace: AttentionTrace, reading: Reading, view: View, style: Style,
         small(find.ranking(of, pair))
 
 
-def map_height(text_scale: float, n_layers: int) -> int:
-    """Of the large map in a laptop's window, in pixels."""
-    if text_scale > 1:
+def map_height(scale: float, n_layers: int) -> int:
+    """Of the large map in a laptop's window, in pixels, for text so many times as large."""
+    if scale > 1:
         return LARGE_MAP_HEIGHT
     return MAP_HEIGHT if n_layers <= LOW_GRID else HIGH_MAP_HEIGHT
 

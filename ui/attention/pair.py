@@ -9,7 +9,7 @@ from analysis.maps.pairs import PARTS, Part, between, share
 from model import AttentionTrace
 from ui.attention import maps
 from ui.attention.view import View, segments
-from ui.frame.captions import CHART
+from ui.frame.captions import chart
 from ui.frame.languages import _
 from viz.heatmaps import head_heatmap
 from viz.maps import Maps
@@ -36,4 +36,4 @@ def between_texts(trace: AttentionTrace, reading: Reading, view: View, style: St
     title = _("Head {name}").format(name=view.name) + f" · {PARTS[part]}"
     figure = head_heatmap(shown, style, title=title, height=HEIGHT, t=maps.words(view))
     alt = _("Attention map of head {name}: each row is a query, each column a key.").format(name=view.name)
-    picture.plotly_chart(figure, key="pair_map", config=CHART, alt=f"{alt} {PARTS[part]}")
+    chart(figure, "pair_map", picture, grown=True, alt=f"{alt} {PARTS[part]}")

@@ -11,7 +11,7 @@ from model.head_id import HeadId
 from ui.attention import view as explorer_view
 from ui.attention.view import View
 from ui.frame import examples, loading
-from ui.frame.captions import CHART, small
+from ui.frame.captions import chart, small
 from ui.frame.languages import _, explain, plain
 from viz.agreement import agreement_figure
 
@@ -36,10 +36,11 @@ def lesson(trace: AttentionTrace, view: View) -> None:
     with st.container(border=True, key="lesson"):
         left, right = st.columns([6, 5], gap="medium")
         left.markdown(f"**{plain(_title(example.agreement))}**")
-        left.plotly_chart(
+        chart(
             agreement_figure(answers, heads, selected=chosen, text_scale=view.text_scale, t=_),
-            key="agreement",
-            config=CHART,
+            "agreement",
+            left,
+            grown=True,
             alt=" ".join(_answer_sentence(answers, head) for head in heads),
         )
         legend = _("Raw weights between tokens. ●: more for the noun of the pronoun's gender; ✕: more for the other.")

@@ -15,6 +15,7 @@ from model import AttentionTrace, HeadworkError
 from model.head_id import HeadId
 from model.tokenizers.tokens import SPACE
 from ui.frame import controls, links
+from ui.frame.captions import text_scale
 from ui.frame.languages import _
 from viz.encoding import Curve
 from viz.style import COLORSCALES
@@ -28,7 +29,6 @@ WHAT_WORDS_ARE = (
     "“Split at spaces” goes by your spaces alone."
 )
 CURVES: dict[str, str] = {"log": "logarithmic", "sqrt": "square root"}
-LARGE_TEXT = 1.4
 NOTHING = "none"  # in a link: no token is pinned
 BY_MAP = "map"
 BY_PAIR = "find"
@@ -120,11 +120,6 @@ def read_controls(trace: AttentionTrace, head_place: DeltaGenerator, reading_pla
         colorscale=links.choice("scale", COLORSCALES, COLORSCALES[0]),
         text_scale=text_scale(),
     )
-
-
-def text_scale() -> float:
-    """1 = normal text, more for the back row."""
-    return LARGE_TEXT if st.session_state.get("large") else 1.0
 
 
 def look() -> None:

@@ -7,7 +7,7 @@ from analysis.blocks.cost import TABLE_3, cache_bytes
 from analysis.blocks.ledger import Ledger, ledger
 from model import TransformerConfig
 from ui.cost.growth import number_bytes
-from ui.frame.captions import CHART, small
+from ui.frame.captions import chart, small
 from ui.frame.languages import _, plain
 from viz.cost import ledger_figure, short, size_text, table_3_figure
 
@@ -58,7 +58,7 @@ def parameters(found: Ledger, config: TransformerConfig) -> None:
         line.part: f"{config.num_layers} × {names[line.part]}" if line.times > 1 else names[line.part]
         for line in found.lines
     }
-    st.plotly_chart(ledger_figure(found, shown, height=60 + 34 * len(found.lines), t=_), key="ledger", config=CHART)
+    chart(ledger_figure(found, shown, height=60 + 34 * len(found.lines), t=_), "ledger")
     columns = [
         _("part"),
         _("formula"),
@@ -100,7 +100,7 @@ def parameters(found: Ledger, config: TransformerConfig) -> None:
 def paper() -> None:
     """The paper's own evidence on the number of heads."""
     left, right = st.columns([3, 2], gap="medium")
-    left.plotly_chart(table_3_figure(t=_), key="table_3", config=CHART)
+    chart(table_3_figure(t=_), "table_3", left)
     columns = ["h", "d_k", _("perplexity"), "BLEU"]
     rows = [(row.heads, row.d_k, f"{row.perplexity:.2f}", f"{row.bleu:.1f}") for row in TABLE_3]
     right.dataframe(pd.DataFrame(rows, columns=columns), hide_index=True, height="content")

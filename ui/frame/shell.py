@@ -9,11 +9,19 @@ import streamlit as st
 from streamlit import net_util
 
 from ui.frame import components, controls, faults, languages, links
+from ui.frame.captions import LARGE_TEXT
 from ui.frame.languages import _
 
 ROOT = Path(__file__).parents[2]
 STYLE = f"<style>{Path(__file__).with_name('style.css').read_text(encoding='utf-8')}</style>"
-LARGE = "<style>.stMain p, .stMain li, .stMain label, .stMain button, .stMain td { font-size: 1.2rem; }</style>"
+LARGE = (
+    f"<style>:root {{ --text-scale: {LARGE_TEXT}; }} "  # of the browser components
+    ".stMain p, .stMain li, .stMain label, .stMain button, .stMain td { font-size: 1.2rem; } "
+    ".stMain .stMarkdown span[style*=font-size] { font-size: 1.05rem !important; } "  # notes in small letters
+    ".stMain .stNumberInput label p { font-size: 1rem; } "
+    ".stMain :is(input, .stSelectbox *), .stSidebar :is(p, input, textarea, .stSelectbox *) { font-size: 1.05rem; }"
+    "</style>"
+)
 MENU = {
     "Look": {"attention": "Attention", "masks": "Masks", "inside": "Inside a block", "cost": "Parameters and cost"},
     "Evidence": {"heads": "Heads at work"},
@@ -59,7 +67,7 @@ def run_app() -> None:
     with st.sidebar:
         languages.switch()
         controls_place = st.container()
-        said = _("For the back row: words and controls on all pages, figures on Attention.")
+        said = _("For the back row: words, controls and figures, on all pages.")
         links.switch(_("Large text"), "large", help=said)
         _history(key="history", data={})
     components.library()

@@ -8,7 +8,7 @@ import streamlit as st
 from analysis.evidence.dependencies import OFFSETS
 from analysis.evidence.intervals import FEWEST_ARCS
 from analysis.evidence.records import GENDER, Record, Table, patterns
-from ui.frame.captions import CHART, small
+from ui.frame.captions import chart, small
 from ui.frame.languages import _, plain
 from ui.heads import data, gender
 from ui.heads.choices import View
@@ -37,10 +37,9 @@ def card_tab(view: View) -> None:
         bars = [_bar(view, table) for table in (better or tables)[:MOST_BARS]]
         if view.task == GENDER:
             bars = _pronouns(view)
-        st.plotly_chart(
+        chart(
             head_bars(bars, t=_),
-            key="heads_bars",
-            config=CHART,
+            "heads_bars",
             alt=_("Accuracy of head {name} for each task, with intervals and the best baseline.").format(
                 name=view.name
             ),

@@ -7,7 +7,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from analysis.evidence.one_sentence import Link, WordMaps
-from ui.frame.captions import CHART
+from ui.frame.captions import chart, text_scale
 from ui.frame.languages import _
 from ui.heads.choices import View
 from ui.heads.words import COREFERENCE_NAMES, RELATIONS, clause
@@ -15,6 +15,7 @@ from viz.dependency_arcs import arc_figure, sentence_width
 from viz.heatmaps import head_heatmap
 from viz.maps import Maps
 from viz.scores import outline
+from viz.style import Style
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,22 +44,18 @@ def draw(view: View, shown: Shown, marked: Sequence[int] = ()) -> DeltaGenerator
     figure = arc_figure(words, arcs, shown.arrows, name=_(shown.arcs_are), marked=marked, t=_)
     width = sentence_width(words)
     with st.container(key="heads-strip"):
-        st.html(f"<style>.st-key-heads_arcs {{ min-width: {width}px; }}</style>")
-        st.plotly_chart(
-            figure,
-            key="heads_arcs",
-            config=CHART,
-            alt=_sentence_alt(view, shown),
-        )
+        st.html(f"<style>.st-key-heads_arcs {{ min-width: {width * text_scale():.0f}px; }}</style>")
+        chart(figure, "heads_arcs", alt=_sentence_alt(view, shown))
     left, right = st.columns([5, 6], gap="medium")
     of_head = Maps(shown.maps.maps[view.head], shown.maps.allowed, words)
-    map_ = head_heatmap(of_head, title=_("Head {name}").format(name=view.name), height=430, t=_)
+    style = Style(text_scale=text_scale())
+    map_ = head_heatmap(of_head, style, title=_("Head {name}").format(name=view.name), height=430, t=_)
     outline(map_, [(link.asking, link.wanted) for link in shown.links])
     with left:
-        st.plotly_chart(
+        chart(
             map_,
-            key="heads_map",
-            config=CHART,
+            "heads_map",
+            grown=True,
             alt=_("Attention map of head {name}: each row is a query, each column a key.").format(name=view.name),
         )
         st.caption(

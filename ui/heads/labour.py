@@ -9,7 +9,7 @@ import streamlit as st
 from analysis.evidence.intervals import FEWEST_ARCS
 from analysis.evidence.records import CONTROLS, GENDER, Record, Table, best_heads
 from model.head_id import HeadId
-from ui.frame.captions import CHART
+from ui.frame.captions import chart
 from ui.frame.choose import translated
 from ui.frame.languages import _, plain
 from ui.heads import data, gender
@@ -124,10 +124,9 @@ def _nouns(view: View) -> None:
 
 def _draw(figure: go.Figure, heads: list[tuple[int, int]], alt: str) -> None:
     """The grid; a click on a cell chooses the head of its column."""
-    st.plotly_chart(
+    chart(
         figure,
-        key="heads_labour_grid",
-        config=CHART,
+        "heads_labour_grid",
         on_select=lambda: _clicked(heads),
         selection_mode="points",
         alt=alt,

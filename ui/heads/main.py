@@ -8,7 +8,7 @@ import streamlit as st
 from analysis.evidence.coreference import BASELINES
 from analysis.evidence.records import CONTROLS, GENDER, Record, Table, shipped
 from model.head_id import HeadId
-from ui.frame.captions import CHART, page_title, small
+from ui.frame.captions import chart, page_title, small
 from ui.frame.languages import _, plain
 from ui.heads import data, gender
 from ui.heads.choices import View, choose_head
@@ -105,10 +105,9 @@ def picture(view: View) -> None:
             height=max(min(80 + 37 * n_layers, TALLEST), 80 + 20 * n_layers),
             t=_,
         )
-        st.plotly_chart(
+        chart(
             figure,
-            key="heads_grid",
-            config=CHART,
+            "heads_grid",
             on_select=_clicked,
             selection_mode="points",
             alt=_("Scores of all heads: layers are rows, heads are columns. Grey cells don't beat the baseline."),

@@ -8,7 +8,7 @@ import streamlit as st
 from analysis.evidence.one_sentence import Link, WordMaps
 from model import Mask
 from model.head_id import HeadId
-from ui.frame.captions import CHART
+from ui.frame.captions import chart
 from ui.frame.choose import translated
 from ui.frame.languages import _, plain
 from ui.heads import data
@@ -58,10 +58,9 @@ def used(view: View, text: str, model_id: str, mask: Mask, maps: WordMaps, links
         else _("change of the sentence when the head is off"),
         t=_,
     )
-    st.plotly_chart(
+    chart(
         figure,
-        key="heads_used_figure",
-        config=CHART,
+        "heads_used_figure",
         alt=_("Every head as a point: its weight to the right, its change upwards."),
     )
     st.caption(

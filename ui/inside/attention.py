@@ -9,7 +9,7 @@ from analysis.blocks import reshape
 from analysis.blocks.source import excerpt
 from analysis.blocks.steps import Matrix, Record, Stage, attention_stages, cell_path
 from analysis.blocks.worked_examples import example_code
-from ui.frame.captions import CHART, small
+from ui.frame.captions import chart, small
 from ui.frame.choose import translated
 from ui.frame.languages import _, plain
 from ui.inside import controls, words
@@ -80,7 +80,7 @@ def _values(record: Record, stage: Stage, matrices: tuple[Matrix, ...]) -> None:
         heads=0 if apart or stage.key in ("input", "output") else record.n_heads,
     )
     figure = tiles_figure(shown, height=390, t=_)
-    st.plotly_chart(figure, key="inside_matrix", config=CHART)
+    chart(figure, "inside_matrix")
     small(_(LEGENDS["weights" if stage.key == "softmax" else "maps" if is_map else "signed"]))
 
 
@@ -104,7 +104,7 @@ def _places(record: Record, merged: bool, way: reshape.Way) -> reshape.Regrouped
     found = (reshape.merge if merged else reshape.split)(n, d_model, n_heads, way)
     st.code((reshape.MERGE_CODE if merged else reshape.SPLIT_CODE)[way], language="python")
     figure = reshape_figure(found, labels, merged=merged, height=350, t=_)
-    st.plotly_chart(figure, key="inside_places", config=CHART)
+    chart(figure, "inside_places")
     if not fits:
         small(_("Drawn for 3 tokens, d_model 8 and 2 heads: your sizes have too many cells to number."))
     return found
@@ -178,7 +178,7 @@ def cell(record: Record) -> None:
     left, middle, right = st.columns(3, gap="medium")
     with left:
         figure = bars(path.products, numbers, title=_("1  d_k products q · k"), x_title=_("column of the head"))
-        st.plotly_chart(figure, key="cell_products", config=CHART)
+        chart(figure, "cell_products")
         st.latex(_dot(path.query, path.key, path.dot))
         st.latex(
             rf"\begin{{gathered}} \frac{{{_tex(path.dot)}}}{{\sqrt{{{record.d_k}}}}} = {_tex(path.scaled)} \\"
@@ -193,7 +193,7 @@ def cell(record: Record) -> None:
             x_title=_("key (looked at)"),
             selected=key,
         )
-        st.plotly_chart(figure, key="cell_row", config=CHART)
+        chart(figure, "cell_row")
         if path.weight or math.isfinite(path.masked):
             st.latex(rf"e^{{{_tex(path.masked)} - {_bracket(path.largest)}}} = {_tex(float(path.exponentials[key]))}")
             st.latex(
@@ -205,7 +205,7 @@ def cell(record: Record) -> None:
         small(_("Softmax first subtracts the row's largest score, so that nothing overflows; the ratios stay."))
     with right:
         figure = bars(path.parts, numbers, title=_("3  weight · v"), x_title=_("column of the head"))
-        st.plotly_chart(figure, key="cell_parts", config=CHART)
+        chart(figure, "cell_parts")
         st.latex(rf"\begin{{gathered}} {_tex(path.weight)} \cdot v = \\ {_vector(path.parts)} \end{{gathered}}")
         st.latex(rf"\begin{{gathered}} \textstyle\sum_j a_j v_j = \\ {_vector(path.mixed)} \end{{gathered}}")
         small(_("Summed over all keys, this is the query's row of the head's output."))

@@ -16,7 +16,7 @@ from analysis.blocks.block_steps import (
 )
 from analysis.blocks.source import excerpt
 from analysis.blocks.steps import Record
-from ui.frame.captions import CHART, small, titled
+from ui.frame.captions import chart, small, titled
 from ui.frame.languages import _, plain
 from ui.inside import words
 from ui.inside.attention import code
@@ -51,7 +51,7 @@ def block(record: Record) -> None:
         cells, names = ([after], ["x"]) if same else ([before, after], [_("before"), _("after")])
         tensors = Tiles(np.stack(cells), names, record.labels, is_coloured=False)
         figure = tiles_figure(tensors, height=_height(record.n_tokens, len(cells)), t=_)
-        st.plotly_chart(figure, key="box_tensors", config=CHART)
+        chart(figure, "box_tensors")
 
 
 def _opened(record: Record, box: Box, chosen: int) -> None:
@@ -145,7 +145,7 @@ def _one_or_many(record: Record, chosen: int) -> None:
     title = _("The rows of '{token}' in layer {layer}").format(token=record.labels[chosen], layer=record.layer + 1)
     shown = Tiles(rows[None], [markup(title)], names, columns=record.labels, scale="weights")
     figure = tiles_figure(shown, height=max(240, 90 + 26 * len(rows)), t=_)
-    left.plotly_chart(figure, key="face_rows", config=CHART)
+    chart(figure, "face_rows", left)
     first = max(0, min(chosen - AROUND, n - 2 * AROUND))
     near = slice(first, first + 2 * AROUND)  # all of a sentence, or what stands around the token in a long text
     figure = entropies_figure(
@@ -217,7 +217,7 @@ def _side_by_side(record: Record, chosen: int) -> None:
     ]
     shown = Tiles(pair, names, record.labels, columns=record.labels, scale="weights", is_coloured=False)
     figure = tiles_figure(shown, height=340, t=_)
-    right.plotly_chart(figure, key="same_number", config=CHART)
+    chart(figure, "same_number", right)
     if last > 1:
         shared = same_number(record)
         said = _(

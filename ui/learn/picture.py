@@ -6,6 +6,7 @@ import streamlit as st
 
 from model.training.frames import steps_to_look_at
 from ui.frame import components
+from ui.frame.captions import text_scale
 from ui.frame.languages import _
 from ui.learn.runs import Shown
 from ui.learn.words import network_names, relation_names
@@ -37,7 +38,9 @@ def picture(shown: Shown) -> None:
             for part, message in enumerate(made):
                 _learning(key=f"learn-part-{number}-{part}", data=message)
             parts.append([message["id"] for message in made])
-        view = learning_view(networks, lesson, parts=parts, name=shown.name, live=shown.live, t=_)
+        view = learning_view(
+            networks, lesson, parts=parts, name=shown.name, live=shown.live, text_scale=text_scale(), t=_
+        )
         _learning(key="learn", data=view)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import streamlit as st
 
 from model.training import Settings
-from ui.frame.captions import CHART, small
+from ui.frame.captions import chart, small
 from ui.frame.faults import fragment
 from ui.frame.languages import _, plain
 from ui.learn import runs, words
@@ -107,8 +107,8 @@ def _figures(trial: Trial) -> None:
     finished, names, chance = list(trial.runs), network_names(trial.sizes), trial.settings.rule.chance
     left, right = st.columns(2, gap="medium")
     with left:
-        st.plotly_chart(seeds_figure(finished, names, chance=chance, t=_), key="learn_seeds", config=CHART)
+        chart(seeds_figure(finished, names, chance=chance, t=_), "learn_seeds")
         st.caption(_("A mark is a run, on 1,024 fresh sentences. Beside the marks: mean and standard deviation."))
     with right:
-        st.plotly_chart(seed_curves_figure(finished, names, chance=chance, t=_), key="learn_seed_curves", config=CHART)
+        chart(seed_curves_figure(finished, names, chance=chance, t=_), "learn_seed_curves")
         st.caption(_("The same runs while they trained."))

@@ -7,7 +7,7 @@ import streamlit as st
 
 from model.head_id import HeadId
 from model.training import SwitchedOff, Training
-from ui.frame.captions import CHART
+from ui.frame.captions import chart
 from ui.frame.languages import _, plain
 from ui.learn.runs import Shown
 from ui.learn.words import network_names, relation_names
@@ -32,12 +32,12 @@ def curves_tab(shown: Shown) -> None:
     with left:
         beside = answers[0] if len(answers) > 1 else None
         figure = relations_figure(answers[-1], beside, relation_names(main.task), chance=main.task.chance, t=_)
-        st.plotly_chart(figure, key="learn_relations", config=CHART)
+        chart(figure, "learn_relations")
         st.caption(_("On 128 sentences that are never trained on. Click on a name to hide its line."))
     with right:
         n_keys = int(shown.settings.allowed.allowed(main.task.n_tokens).sum(dim=-1).max())
         figure = entropy_figure([frame.step for frame in main.frames], main.entropy, n_keys, t=_)
-        st.plotly_chart(figure, key="learn_entropy", config=CHART)
+        chart(figure, "learn_entropy")
         st.caption(
             _("0 = all weight on one token. It falls when a head finds its place; a low entropy alone names no role.")
         )
@@ -51,7 +51,7 @@ def off_tab(shown: Shown) -> None:
     left, right = st.columns([3, 2], gap="medium")
     with left:
         figure = switched_off_figure(found.without, found.unharmed, relations, chance=main.task.chance, t=_)
-        st.plotly_chart(figure, key="learn_off", config=CHART)
+        chart(figure, "learn_off")
     with right:
         for sentence in says(found, owners(main.frames[-1].share), relations, main.task.chance):
             st.markdown(plain(sentence))

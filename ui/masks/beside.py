@@ -1,13 +1,22 @@
 """Pictures to be compared: side by side, and on a phone one of them under a switch."""
 
+import math
 from collections.abc import Sequence
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from ui.frame.captions import text_scale
 from ui.frame.languages import _, plain
+from viz.masks import MAP_HEIGHT, Panel
 
 NARROW = 640  # pixels of the window: below, Streamlit puts columns under each other
+
+
+def panel(title: str, query: int | None = None, height: int = 0) -> Panel:
+    """One of the maps, in large text where that is asked for. `height`: of those in too narrow a place to grow."""
+    scale = text_scale()
+    return Panel(title, query, height or round(MAP_HEIGHT * math.sqrt(scale)), scale)
 
 
 def beside(names: Sequence[str], *, key: str, widths: Sequence[float] = ()) -> list[DeltaGenerator]:

@@ -6,15 +6,15 @@ import streamlit as st
 from analysis.maps.mask_runs import Leak, largest_move, without_padding
 from analysis.maps.masking import largest
 from model import AttentionTrace, HeadworkError, Mask
-from ui.frame.captions import CHART
+from ui.frame.captions import chart
 from ui.frame.languages import _, explain, plain
 from ui.frame.mask_choice import name
-from ui.masks.beside import beside
+from ui.masks.beside import beside, panel
 from ui.masks.picture import amount
 from ui.masks.runs import leak_of, revealed_of, words_it_knows
 from viz.maps import Maps
 from viz.mask_effects import moves
-from viz.masks import Panel, weight_map
+from viz.masks import weight_map
 
 REVEALED_AT_FIRST = 5
 
@@ -44,8 +44,8 @@ def leak_test(first: AttentionTrace, second: AttentionTrace) -> None:
     places = beside(titles, key="mask_leak")
     for i, (title, found, side) in enumerate(zip(titles, leaks, places, strict=True)):
         labels = first.tokens[: found.moved.shape[1]]
-        figure = moves(found.moved, labels, Panel(title, height=320), first=found.first, limit=limit, t=_)
-        side.plotly_chart(figure, key=f"leak{i}", config=CHART)
+        figure = moves(found.moved, labels, panel(title, height=320), first=found.first, limit=limit, t=_)
+        chart(figure, f"leak{i}", side, grown=True)
         said.append(_moved(title, found))
     say.markdown("  \n".join(dict.fromkeys(said)))
     st.markdown(
@@ -92,8 +92,8 @@ def reveal(trace: AttentionTrace, layer: int, head: int) -> None:
         now = revealed_of(trace, mask, n, layer).attention[head]
         full, allowed = np.full((n_tokens, n_tokens), np.nan), np.ones((n_tokens, n_tokens), dtype=bool)
         full[:n, :n], allowed[:n, :n] = now, mask.allowed(n).numpy()
-        figure = weight_map(Maps(full, allowed, labels), Panel(name(mask), n - 1, 340), t=_)
-        place.plotly_chart(figure, key=f"time{i}", config=CHART)
+        figure = weight_map(Maps(full, allowed, labels), panel(name(mask), n - 1, 340), t=_)
+        chart(figure, f"time{i}", place, grown=True)
         if n > 1:
             before = revealed_of(trace, mask, n - 1, layer).attention[head]
             said.append(

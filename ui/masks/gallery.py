@@ -8,14 +8,14 @@ import streamlit as st
 from analysis.maps.mask_conventions import CONVENTIONS
 from analysis.maps.masking import empty_rows, layers_needed, reach
 from model import AttentionTrace, HeadworkError
-from ui.frame.captions import CHART
+from ui.frame.captions import chart
 from ui.frame.languages import _, explain, plain
 from ui.frame.mask_choice import NUMBER_BOUNDS
 from ui.masks import choice, grid
-from ui.masks.beside import beside
+from ui.masks.beside import beside, panel
 from ui.masks.choice import KINDS, SIZED, query_row
 from viz.mask_flow import flow_graph, gallery
-from viz.masks import Panel, mask_matrix, reach_map
+from viz.masks import mask_matrix, reach_map
 
 SHOWN = ("bidirectional", "causal", "window", "prefix", "padding", "drawn")
 FIRST_SIZES = {kind: NUMBER_BOUNDS[kind][2] for kind in SIZED} | {"padding": 3}
@@ -70,7 +70,7 @@ def _gallery(masks: dict[str, Bools], kind: str) -> None:
     for i, place in enumerate(st.columns(2, gap="small")):
         part, selected = named[3 * i : 3 * i + 3], at - 3 * i
         figure = gallery(part, selected=selected if 0 <= selected < 3 else None, n_places=3)
-        place.plotly_chart(figure, key=f"gallery{i}", config=CHART)
+        chart(figure, f"gallery{i}", place)
 
 
 def _allowed(kind: str, size: int, n: int) -> Bools | None:
@@ -93,20 +93,20 @@ def _flow(allowed: Bools, trace: AttentionTrace, kind: str, query: int, n_layers
         _("known after {n} layers").format(n=n_layers),
         _("what can reach “{token}”").format(token=labels[query]),
     )
-    known = reach_map(needed, labels, Panel(titles[1], query), n_layers=n_layers, t=_)
-    graph = flow_graph(allowed, labels, Panel(titles[2]), query=query, n_layers=n_layers, t=_)
+    known = reach_map(needed, labels, panel(titles[1], query), n_layers=n_layers, t=_)
+    graph = flow_graph(allowed, labels, panel(titles[2]), query=query, n_layers=n_layers, t=_)
     if kind == "drawn":
         left, right = st.columns([7, 4], gap="small")
         with left.container(border=True):
             _draw(trace)
-        right.plotly_chart(graph, key="graph", config=CHART)
-        right.plotly_chart(known, key="known", config=CHART)
+        chart(graph, "graph", right, grown=True)
+        chart(known, "known", right, grown=True)
         return
-    matrix = mask_matrix(allowed, labels, Panel(titles[0], query), t=_)
+    matrix = mask_matrix(allowed, labels, panel(titles[0], query), t=_)
     left, middle, right = beside(titles, key="mask_flow", widths=(3, 3, 4.4))
-    left.plotly_chart(matrix, key="matrix", config=CHART)
-    middle.plotly_chart(known, key="known", config=CHART)
-    right.plotly_chart(graph, key="graph", config=CHART)
+    chart(matrix, "matrix", left, grown=True)
+    chart(known, "known", middle, grown=True)
+    chart(graph, "graph", right, grown=True)
 
 
 def _draw(trace: AttentionTrace) -> None:

@@ -6,13 +6,13 @@ import streamlit as st
 from analysis.maps.padded_batch import CASES, PaddedBatch
 from model import AttentionTrace, HeadworkError
 from model.head_id import HeadId
-from ui.frame.captions import CHART
+from ui.frame.captions import chart
 from ui.frame.languages import _, explain
-from ui.masks.beside import beside
+from ui.masks.beside import beside, panel
 from ui.masks.picture import amount
 from ui.masks.runs import padded_of, words_it_knows
 from viz.maps import Maps
-from viz.masks import Panel, weight_map
+from viz.masks import weight_map
 
 CASE_NAMES = dict(zip(CASES, ("none", "causal", "padding", "causal + padding"), strict=True))
 
@@ -56,8 +56,8 @@ def padding(trace: AttentionTrace, layer: int, head: int) -> None:
         places = beside(titles, key="mask_padded")
     for place, case, title in zip(places, (without, with_), titles, strict=True):
         attention, allowed = batch.attention[case, head], batch.allowed[case]
-        figure = weight_map(Maps(attention, allowed, batch.labels), Panel(title), t=_)
-        place.plotly_chart(figure, key=f"padded {case == with_}", config=CHART)
+        figure = weight_map(Maps(attention, allowed, batch.labels), panel(title), t=_)
+        chart(figure, f"padded {case == with_}", place, grown=True)
     with right:
         _numbers(batch, layer, head, with_)
     st.markdown(_difference(batch, str(side)))

@@ -8,7 +8,7 @@ from analysis.maps.mask_runs import without_padding
 from analysis.maps.masking import cut_and_rescale, hides_only, largest, split_difference, weight_hidden, weight_moved
 from model import AttentionTrace, Mask, parse_mask
 from model.head_id import HeadId
-from ui.frame.captions import CHART, caution
+from ui.frame.captions import caution, chart, text_scale
 from ui.frame.chinese_words import pronouns_without_token
 from ui.frame.choose import choose, translated
 from ui.frame.languages import _, plain
@@ -16,11 +16,12 @@ from ui.frame.loading import load_model
 from ui.frame.mask_choice import name
 from ui.frame.remarks import scientific
 from ui.frame.unread import unread
-from ui.masks.beside import beside
+from ui.masks.beside import beside, panel
 from ui.masks.runs import scores_of
 from viz.layer_grid import difference_grid, layer_grid
 from viz.maps import Maps, block_step
-from viz.masks import Panel, difference_map, weight_map
+from viz.masks import difference_map, weight_map
+from viz.style import Style
 
 GRID_HEIGHT = 335
 VIEWS = {"one": "one head", "all": "all heads", "split": "difference, split"}
@@ -87,11 +88,11 @@ def one_head(first: AttentionTrace, second: AttentionTrace, layer: int, head: in
     left, middle, right = _three(first, second)
     for place, trace, key in ((left, first, "first"), (middle, second, "second")):
         attention, title = trace.attention[layer, head], name(trace.mask)
-        figure = weight_map(Maps(attention, trace.allowed, trace.tokens), Panel(title), says_masked=True, t=_)
-        place.plotly_chart(figure, key=key, config=CHART)
+        figure = weight_map(Maps(attention, trace.allowed, trace.tokens), panel(title), says_masked=True, t=_)
+        chart(figure, key, place, grown=True)
     shown = Maps(difference, first.allowed | second.allowed, first.tokens)
-    figure = difference_map(shown, Panel(_("change")), limit=largest(difference), t=_)
-    right.plotly_chart(figure, key="difference", config=CHART)
+    figure = difference_map(shown, panel(_("change")), limit=largest(difference), t=_)
+    chart(figure, "difference", right, grown=True)
     _say_hidden(first, second, layer, head)
 
 
@@ -102,17 +103,19 @@ def _three(first: AttentionTrace, second: AttentionTrace) -> list[DeltaGenerator
 def all_heads(first: AttentionTrace, second: AttentionTrace, layer: int, head: int) -> None:
     """All heads of the layer under both masks, and the differences on one scale."""
     left, middle, right = _three(first, second)
+    style = Style(text_scale=text_scale())
     for place, trace, key in ((left, first, "first_grid"), (middle, second, "second_grid")):
         attention = trace.attention[layer]
         shown = Maps(attention, trace.allowed, trace.tokens)
-        figure = layer_grid(shown, layer=layer, selected=head, title=name(trace.mask), height=GRID_HEIGHT, t=_)
-        place.plotly_chart(figure, key=key, config=CHART)
+        figure = layer_grid(shown, style, layer=layer, selected=head, title=name(trace.mask), height=GRID_HEIGHT, t=_)
+        chart(figure, key, place, grown=True)
     difference = second.attention[layer] - first.attention[layer]
     limit = largest(difference)
     title = _("change, {low} to {high}").format(low=f"−{limit:.2f}", high=f"+{limit:.2f}")
     shown = Maps(difference, first.allowed | second.allowed, first.tokens)
-    figure = difference_grid(shown, layer=layer, limit=limit, selected=head, title=title, height=GRID_HEIGHT, t=_)
-    right.plotly_chart(figure, key="difference_grid", config=CHART)
+    look = {"title": title, "height": GRID_HEIGHT, "text_scale": style.text_scale, "t": _}
+    figure = difference_grid(shown, layer=layer, limit=limit, selected=head, **look)
+    chart(figure, "difference_grid", right, grown=True)
     said = _("Share of a row's weight that moves to other keys, mean over queries: ")
     st.markdown(plain(said + most_and_least(weight_moved(difference), layer)))
 
@@ -142,8 +145,8 @@ def split(first: AttentionTrace, second: AttentionTrace, layer: int, head: int) 
     titles = (_("change"), "= " + (_("cut and rescale") if only_hides else _("other mask")), "+ " + _("changed input"))
     values = (parts.difference, parts.by_mask, parts.by_input)
     for place, title, value in zip(beside(titles, key="mask_part"), titles, values, strict=True):
-        figure = difference_map(Maps(value, allowed, first.tokens), Panel(title), limit=limit, t=_)
-        place.plotly_chart(figure, key=f"split {title}", config=CHART)
+        figure = difference_map(Maps(value, allowed, first.tokens), panel(title), limit=limit, t=_)
+        chart(figure, f"split {title}", place, grown=True)
     said = _(
         "Layer {layer}: changed input moves a weight by at most {input}; "
         "the two parts add up to the change (error {error})."

@@ -10,15 +10,15 @@ import streamlit as st
 from analysis.maps.masking import additive, masked_softmax, zero_after_softmax
 from model import AttentionTrace
 from model.head_id import HeadId
-from ui.frame.captions import CHART
+from ui.frame.captions import chart
 from ui.frame.languages import _, plain
 from ui.frame.mask_choice import name
-from ui.masks.beside import beside
+from ui.masks.beside import beside, panel
 from ui.masks.choice import query_row
 from ui.masks.runs import scores_of
 from viz.maps import Maps
 from viz.mask_effects import row_sums
-from viz.masks import Panel, mask_matrix, score_map, weight_map
+from viz.masks import mask_matrix, score_map, weight_map
 
 SMALL = 300  # pixels: four maps in a row
 WRONG = 330
@@ -45,11 +45,11 @@ def steps(trace: AttentionTrace, layer: int, head: int) -> None:
         in_numbers(scores[query], allowed[query], right[query], wrong[query], labels), hide_index=True, height=WRONG
     )
     title = _("wrong: softmax(S), then 0")
-    figure = weight_map(Maps(wrong, allowed, labels), Panel(title, query, WRONG), t=_)
-    map_place.plotly_chart(figure, key="wrong", config=CHART)
+    figure = weight_map(Maps(wrong, allowed, labels), panel(title, query, WRONG), t=_)
+    chart(figure, "wrong", map_place, grown=True)
     sums = wrong.sum(axis=-1)
-    figure = row_sums(sums, labels, Panel(_("wrong: row sums"), query, WRONG), t=_)
-    sum_place.plotly_chart(figure, key="sums", config=CHART)
+    figure = row_sums(sums, labels, panel(_("wrong: row sums"), query, WRONG), t=_)
+    chart(figure, "sums", sum_place, grown=True)
     st.markdown(plain(verdict(right, sums, allowed, labels, query)))
 
 
@@ -62,16 +62,16 @@ def _matrices(
 ) -> None:
     limits = (float(scores.min()), float(scores.max()))
     all_seen = np.ones_like(allowed)
-    panel = partial(Panel, query=query, height=SMALL)
+    small = partial(panel, query=query, height=SMALL)
     figures = (
-        score_map(Maps(scores, all_seen, labels), panel("S = QKᵀ / √d_k"), limits=limits, t=_),
-        mask_matrix(allowed, labels, panel(_("M: 0, hatched −∞")), words=("0", "−∞"), t=_),
-        score_map(Maps(scores, allowed, labels), panel("S + M"), limits=limits, t=_),
-        weight_map(Maps(right, allowed, labels), panel("softmax(S + M)"), t=_),
+        score_map(Maps(scores, all_seen, labels), small("S = QKᵀ / √d_k"), limits=limits, t=_),
+        mask_matrix(allowed, labels, small(_("M: 0, hatched −∞")), words=("0", "−∞"), t=_),
+        score_map(Maps(scores, allowed, labels), small("S + M"), limits=limits, t=_),
+        weight_map(Maps(right, allowed, labels), small("softmax(S + M)"), t=_),
     )
     places = beside(["S", "M", "S + M", "softmax(S + M)"], key="mask_step")
     for i, (place, figure) in enumerate(zip(places, figures, strict=True)):
-        place.plotly_chart(figure, key=f"step{i}", config=CHART)
+        chart(figure, f"step{i}", place, grown=True)
 
 
 def in_numbers(

@@ -298,14 +298,15 @@ class Learning {
     const besideRows = isBeside ? networks[0].shape[0] * networks[0].shape[1] : 0;
     const room = this.stage.clientWidth - (isBeside ? 30 : 0);
     const longest = Math.max(...this.data.relations.map(letters));
-    const roomy = LETTER * (longest + 9) * this.data.text_scale; // a head's name, the relation and its weight in a line
+    const scale = this.data.text_scale;
+    const roomy = LETTER * (longest + 9) * scale; // a head's name, the relation and its weight in a line
     let best = { tile: 0, columns: 1 };
     for (let columns = 1; columns <= heads; columns += 1) {
       if (heads % columns) continue;
       const rows = Math.max(layers * (heads / columns), besideRows);
       const across = (room + 8) / (columns + (isBeside ? 1 : 0)) - 8;
-      const row = ((isWide() ? TALLEST + spare() : TALLEST_ON_A_PHONE) - HEADING) / rows - 6;
-      const down = row - (row - 24 >= roomy ? 24 : 44);
+      const row = ((isWide() ? TALLEST + spare() : TALLEST_ON_A_PHONE) - HEADING * scale) / rows - 6;
+      const down = row - (row - 24 * scale >= roomy ? 24 : 44) * scale;
       const tile = Math.floor(Math.min(across, down, WIDEST));
       if (tile > best.tile) best = { tile, columns };
     }
@@ -422,10 +423,10 @@ class Learning {
   // -- the chart -------------------------------------------------------------------------------------------------
 
   paintChart() {
-    const { networks, chance, text } = this.data;
+    const { networks, chance, text, text_scale: scale } = this.data;
     const width = this.chart.clientWidth || 320;
-    const height = CHART + 0.6 * spare();
-    const [left, right, top, bottom] = [46, 8, 12, 38];
+    const height = CHART * scale + 0.6 * spare();
+    const [left, right, top, bottom] = [46 * scale, 8, 12, 38 * scale];
     const steps = networks[this.main].steps;
     const bent = (step) => Math.log1p(step / BEND) / Math.log1p(steps / BEND);
     const x = (step) => left + bent(step) * (width - left - right);
@@ -437,12 +438,12 @@ class Learning {
     for (const value of isLoss ? [0, highest / 2, highest] : [0, 0.5, 1]) {
       drawn.push(svg("line", { class: "grid", x1: left, x2: width - right, y1: y(value), y2: y(value) }));
       const words = isLoss ? value.toFixed(1) : percent(value);
-      drawn.push(svg("text", { class: "axis", x: left - 6, y: y(value) + 4, "text-anchor": "end" }, words));
+      drawn.push(svg("text", { class: "axis", x: left - 6, y: y(value) + 4 * scale, "text-anchor": "end" }, words));
     }
-    const ticks = [0, 20, 50, 100, 200, 500, 1000, 2000, 5000].filter((step) => step < steps * 0.7).concat(steps);
+    const ticks = (scale > 1 ? [0, 50, 200, 1000] : [0, 20, 50, 100, 200, 500, 1000, 2000, 5000]).filter((step) => step < steps * 0.7).concat(steps);
     for (const step of ticks) {
       const anchor = step === steps ? "end" : "middle";
-      drawn.push(svg("text", { class: "axis", x: x(step) + (step === steps ? right : 0), y: height - bottom + 16, "text-anchor": anchor }, step));
+      drawn.push(svg("text", { class: "axis", x: x(step) + (step === steps ? right : 0), y: height - bottom + 16 * scale, "text-anchor": anchor }, step));
     }
     drawn.push(svg("text", { class: "axis", x: width - right, y: height - 4, "text-anchor": "end" }, text.x_axis));
     if (!isLoss) drawn.push(svg("line", { class: "baseline", x1: left, x2: width - right, y1: y(chance), y2: y(chance) }));
@@ -456,19 +457,19 @@ class Learning {
       const now = this.frame(of);
       drawn.push(svg("circle", { class: `dot ${kind}`, cx: x(at[now]), cy: y(values[now]), r: 5 }));
       const last = values[values.length - 1];
-      names.push({ words: `${network.name} ${isLoss ? last.toFixed(2) : percent(last)}`, at: y(last), x: Math.max(x(at[at.length - 1]), left + 90) });
+      names.push({ words: `${network.name} ${isLoss ? last.toFixed(2) : percent(last)}`, at: y(last), x: Math.max(x(at[at.length - 1]), left + 90 * scale) });
     });
     // Each name beside the end of its curve, inside the picture, and never over the other.
     names.sort((a, b) => a.at - b.at);
     names.forEach((name, i) => {
-      name.y = Math.max(name.at < top + 20 ? name.at + 20 : name.at - 8, i ? names[i - 1].y + NAME : 0);
+      name.y = Math.max(name.at < top + 20 * scale ? name.at + 20 * scale : name.at - 8, i ? names[i - 1].y + NAME * scale : 0);
     });
-    names.reduceRight((lowest, name) => (name.y = Math.min(name.y, lowest)) - NAME, height - bottom - 4);
+    names.reduceRight((lowest, name) => (name.y = Math.min(name.y, lowest)) - NAME * scale, height - bottom - 4);
     for (const { x: end, y: line, words } of names) {
       drawn.push(svg("text", { class: "name", x: end, y: line, "text-anchor": "end" }, words));
     }
     // What the baseline gets, above its line at the right, where no name stands.
-    const isFree = names.every((name) => name.y < y(chance) - 22);
+    const isFree = names.every((name) => name.y < y(chance) - 22 * scale);
     if (!isLoss && isFree) {
       const words = fill(text.baseline, { chance: percent(chance) });
       drawn.push(svg("text", { class: "axis said", x: width - right, y: y(chance) - 5, "text-anchor": "end" }, words));
