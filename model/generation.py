@@ -52,12 +52,7 @@ class Generation:
         check_settings(temperature, seed)
         if not model.has_output:
             raise HeadworkError("This model has no output matrix, so it can't write. Choose a decoder.")
-        if not self.mask.is_causal or self.mask.custom is not None or self.mask.padded_length is not None:
-            raise HeadworkError(
-                "Under the mask {mask} a new token would change the rows before it, so the text can't be written on "
-                "row by row. Choose the mask causal.",
-                mask=str(self.mask),
-            )
+        check_mask(self.mask)
         self.model = model
         self.temperature = temperature
         self.seed = seed
@@ -175,6 +170,16 @@ def generate(
     for _ in zip(range(n), generation, strict=False):
         pass
     return generation
+
+
+def check_mask(mask: Mask) -> None:
+    """Raises HeadworkError unless earlier rows stay as they are when a token is added under this mask."""
+    if not mask.is_causal or mask.custom is not None or mask.padded_length is not None:
+        raise HeadworkError(
+            "Under the mask {mask} a new token would change the rows before it, so the text can't be written on "
+            "row by row. Choose the mask causal.",
+            mask=str(mask),
+        )
 
 
 def check_settings(temperature: float, seed: int) -> None:

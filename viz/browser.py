@@ -15,6 +15,7 @@ SCRIPTS = {  # besides encoding.js, which all of them share
         "painting.js",
         "token_strip.js",
     ),
+    "next_tokens": ("next_tokens.js",),
     "overview": ("legend.js", "larger_map.js", "overview.js"),
     "learning": ("learning.js",),
     "mask_grid": ("mask_grid.js",),

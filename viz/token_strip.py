@@ -50,6 +50,9 @@ class LayerMaps:
         layer: the layer's index from 0.
         is_special: (N,) drawn as special; nothing = none.
         is_padding: (N,) drawn greyed; nothing = none.
+        is_written: (N,) written by the model, not by the person; nothing = none.
+        surprise: (N,) how little each token was expected, from 0 to 1 of the largest, as a bar under it; None = no bar
+            for this token. Nothing = no bars.
     """
 
     attention: npt.NDArray[np.floating]
@@ -58,6 +61,8 @@ class LayerMaps:
     layer: int
     is_special: Sequence[bool] = ()
     is_padding: Sequence[bool] = ()
+    is_written: Sequence[bool] = ()
+    surprise: Sequence[float | None] = ()
 
     def __post_init__(self) -> None:
         n = len(self.labels)
@@ -66,8 +71,9 @@ class LayerMaps:
                 f"{n} labels need maps (h, N, N) and a mask (N, N) with N = {n}; "
                 f"got {self.attention.shape} and {self.allowed.shape}."
             )
-        if any(len(flags) not in (0, n) for flags in (self.is_special, self.is_padding)):
-            raise ValueError(f"{n} labels need as many flags for special tokens and padding.")
+        each = (self.is_special, self.is_padding, self.is_written, self.surprise)
+        if any(len(flags) not in (0, n) for flags in each):
+            raise ValueError(f"{n} labels need as many flags for special tokens, padding and the like.")
 
 
 @dataclass(frozen=True)
@@ -136,6 +142,8 @@ def strip_view(
             "labels": labels,
             "special": [int(flag) for flag in shown.is_special] or [0] * len(labels),
             "padding": [int(flag) for flag in shown.is_padding] or [0] * len(labels),
+            "written": [int(flag) for flag in shown.is_written] or [0] * len(labels),
+            "surprise": [None if share is None else round(share, 3) for share in shown.surprise],
             "id": digest(labels),
             "dir": reading_direction(labels),
         },
@@ -186,6 +194,7 @@ def _words(t: Translate, sentence: bool) -> dict[str, str]:
         "token": t("{token}, {n} of {total}"),
         "special": t("special token"),
         "padding": t("padding"),
+        "written": t("written by the model"),
         "head": t("head {name}"),
         "heads": t("heads {names}"),
         "mean": t("mean"),

@@ -95,10 +95,10 @@ def _other(kind: str, trace: AttentionTrace, view: View) -> tuple[AttentionTrace
     """B's trace and view, and what A and B are called."""
     if kind == "mask":
         mask = _mask(trace.mask)
-        return loading.trace(controls.sentence(), trace.model_id, mask), view, str(trace.mask), str(mask)
+        return loading.trace(trace.text, trace.model_id, mask), view, str(trace.mask), str(mask)
     if kind == "model":
         model_id = _model(trace.model_id)
-        other = loading.trace(controls.sentence(), model_id, trace.mask)
+        other = loading.trace(trace.text, model_id, trace.mask)
         inside = replace(view, layer=min(view.layer, other.n_layers - 1), head=min(view.head, other.n_heads - 1))
         return other, inside, f"{_(trace.model_label)} {view.name}", f"{_(other.model_label)} {inside.name}"
     if kind == "sentence":

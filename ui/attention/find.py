@@ -1,5 +1,6 @@
 """Which head to look at: all heads ranked by one weight, and an offer where the chosen head shows little."""
 
+from collections.abc import Callable
 from typing import cast
 
 import numpy as np
@@ -14,7 +15,6 @@ from ui.attention import view as explorer_view
 from ui.attention.view import View
 from ui.frame import examples, links
 from ui.frame.languages import _, plain
-from ui.frame.loading import Again
 from viz.overview import Metric
 from viz.style import Style
 
@@ -35,7 +35,7 @@ def pair(labels: tuple[str, ...]) -> Pair | None:
     return cast("Pair | None", chosen)
 
 
-def choose(again: Again, view: View, labels: tuple[str, ...], query: int, key: int) -> None:
+def choose(again: Callable[[], AttentionTrace], view: View, labels: tuple[str, ...], query: int, key: int) -> None:
     """Ranks the heads by the weight from query to key, and opens the first: for callbacks."""
     st.session_state["find"] = (labels, (query, key))
     weights = maps.reading(again(), view).trace.attention[:, :, query, key]

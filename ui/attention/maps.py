@@ -50,9 +50,9 @@ def readings() -> ByteCache:
     return ByteCache(MOST_BYTES, n_bytes=_n_bytes)
 
 
-def name_of(trace: AttentionTrace) -> tuple[str, str, str]:
+def name_of(trace: AttentionTrace) -> tuple[Hashable, ...]:
     """What names a trace: equal names, equal maps."""
-    return loading.named(trace.model_id), trace.text, str(trace.mask)
+    return loading.named(trace.model_id), trace.text, str(trace.mask), trace.tokenized.ids
 
 
 def source(trace: AttentionTrace, view: View) -> tuple[Hashable, ...]:

@@ -5,7 +5,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from analysis import READINGS, Reading, telling_metrics
 from model import AttentionTrace, HeadworkError
-from ui.attention import elsewhere, find, maps
+from ui.attention import elsewhere, find, maps, next_tokens, writing
 from ui.attention import view as explorer_view
 from ui.attention.compare import compare_tab
 from ui.attention.export import export_tab
@@ -71,14 +71,18 @@ def title() -> None:
         explorer_view.look()
         with st.popover(_("How to read this"), icon=":material/help:"):
             remarks.how_to_read()
+            next_tokens.how_to_read()
 
 
 @fragment
 def explore(again: Again) -> None:
     """Everything that layer, head and reading change: a choice here reruns nothing else."""
-    trace = again()
+    prompt = again()
+    writing.take_over()
+    text = writing.read(prompt)
+    trace = text.trace
     with st.container(gap="xsmall", key="explore"):
-        strip_place = st.container()
+        strip_place = st.container(gap="xsmall", key="sentence")
         map_place, side_place = st.columns([6, 5], gap="medium")
         side = side_place.container(gap="xsmall")
         overview_place, reading_place = side.container(gap="xsmall"), side.container(gap="xsmall")
@@ -98,7 +102,18 @@ def explore(again: Again) -> None:
     style = maps.style(reading, view)
     colour = _colour(trace, view, overview_place)
     with strip_place:
-        strip(trace, reading, view, style, again=again if colour == BY_PAIR else None)
+        found = next_tokens.expected(trace, writing.before(text))
+        if text.grew:  # the new token's row is what there is to see
+            explorer_view.pin(reading.trace.labels, len(reading.trace.labels) - 1)
+        again = writing.again(text) or again
+        asked = again if colour == BY_PAIR else None
+        strip(trace, reading, view, style, again=asked, expected=found, n_prompt=text.n_prompt)
+        if found is not None:
+            with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="next-row"):
+                next_tokens.panel(trace, found, reading.trace.units, text_scale=view.text_scale)
+                writing.offer(text)
+            next_tokens.beware(trace)
+            writing.controls(text)
     with large_place:
         _map(reading, view, style, height=height)
     with overview_place:
@@ -116,6 +131,7 @@ def explore(again: Again) -> None:
     if trace.tokenized.is_pair:
         between_texts(trace, reading, view, style)
     _tabs(trace, reading, view, style)
+    writing.go_on(text)
 
 
 def _map(reading: Reading, view: View, style: Style, *, height: int) -> None:

@@ -117,6 +117,14 @@ class Strip {
     this.buildTiles();
     if (data.large) this.large.show(data.large.key, [this.layer.rows, this.layer.columns]);
     this.layout();
+    if (hasNewTokens && this.pinned !== null) this.reveal(this.pinned);
+  }
+
+  // Scrolls until a token can be seen: the last one of a text that grows stands below.
+  reveal(at) {
+    const { scroll, boxes } = this;
+    const below = boxes[at].bottom + 4 - scroll.clientHeight;
+    scroll.scrollTop = Math.max(below, Math.min(scroll.scrollTop, boxes[at].top - 4));
   }
 
   weight(head, query, key) {
@@ -151,6 +159,7 @@ class Strip {
   buildTokens() {
     const { tokens, text } = this.data;
     const total = tokens.labels.length;
+    this.root.classList.toggle("surprised", tokens.surprise.length > 0);
     this.line.dir = this.sheet.dir = tokens.dir;
     this.line.setAttribute("aria-label", text.title);
     if (this.built !== tokens.id) {
@@ -159,7 +168,8 @@ class Strip {
         button.type = "button";
         button.dataset.index = i;
         const word = element("span", "label calm", label.trim() ? label : "␣");
-        button.append(word, element("span", "parts"), element("span", "number"));
+        button.append(word, element("span", "parts"), element("span", "number"), element("span", "surprise"));
+        button.lastChild.append(element("i"));
         return button;
       });
       this.line.replaceChildren(...this.buttons);
@@ -169,7 +179,10 @@ class Strip {
     this.buttons.forEach((button, i) => {
       button.classList.toggle("special", Boolean(tokens.special[i]));
       button.classList.toggle("padding", Boolean(tokens.padding[i]));
-      const kind = tokens.padding[i] ? text.padding : tokens.special[i] ? text.special : "";
+      button.classList.toggle("written", Boolean(tokens.written[i]));
+      button.lastChild.firstChild.style.height = `${100 * Math.min(1, tokens.surprise[i] ?? 0)}%`;
+      const kinds = [tokens.padding[i] ? text.padding : tokens.special[i] && text.special, tokens.written[i] && text.written];
+      const kind = kinds.filter(Boolean).join(", ");
       const name = fill(text.token, { token: isolate(tokens.labels[i]), n: i + 1, total });
       button.setAttribute("aria-label", kind ? `${name}, ${kind}` : name);
     });
