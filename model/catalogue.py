@@ -8,7 +8,10 @@ HEADWORK_MODELS limits a server to a comma-separated list of ids.
 from __future__ import annotations
 
 import difflib
+import functools
+import logging
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -128,7 +131,29 @@ def _allowed() -> dict[str, str]:
             variable=MODELS_VARIABLE,
             value=shown(value),
         )
-    return {name: _entry(name).id for name in names}
+    return {name: _listed(name) for name in names}
+
+
+class _NotThere(HeadworkError):
+    """A folder or file that isn't where it was looked for."""
+
+
+def _listed(name: str) -> str:
+    """The id of a name in HEADWORK_MODELS. Where a folder should lie is for the log; visitors read its name."""
+    try:
+        return _entry(name).id
+    except _NotThere as error:
+        _log_once(f"{MODELS_VARIABLE} names {name}, which isn't there.")
+        raise HeadworkError(
+            "{variable} names {name}, which isn't there. The server's log says where it was looked for.",
+            variable=MODELS_VARIABLE,
+            name=shown(re.split(r"[/\\]", name.rstrip("/\\"))[-1]),
+        ) from error
+
+
+@functools.cache
+def _log_once(sentence: str) -> None:
+    logging.getLogger(__name__).error(sentence)
 
 
 def resolve(model_id: str) -> Entry:
@@ -234,9 +259,9 @@ def _folder(model_id: str) -> Path | None:
     except (OSError, RuntimeError, ValueError):  # too long, no such home, NUL
         pass
     if model_id.endswith(trained.SUFFIX):
-        raise HeadworkError("There is no file {file}. Check the path.", file=shown(model_id))
+        raise _NotThere("There is no file {file}. Check the path.", file=shown(model_id))
     if looks_like_path:
-        raise HeadworkError("There is no folder {folder}. Check the path.", folder=shown(model_id))
+        raise _NotThere("There is no folder {folder}. Check the path.", folder=shown(model_id))
     return None
 
 

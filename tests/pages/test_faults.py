@@ -65,7 +65,11 @@ def test_every_fragment_of_the_app_is_a_told_one():
     ("name", "value", "said"),
     [
         ("HEADWORK_MODELS", "minlm", "There is no model 'minlm'. Did you mean minilm?"),
-        ("HEADWORK_MODELS", "/nowhere/at/all", "There is no folder '/nowhere/at/all'. Check the path."),
+        (
+            "HEADWORK_MODELS",
+            "/nowhere/at/all",
+            "HEADWORK_MODELS names 'all', which isn't there. The server's log",
+        ),
         ("HEADWORK_MODELS", ",", "HEADWORK_MODELS is ',', which names no model."),
         ("HEADWORK_THREADS", "auto", "HEADWORK_THREADS is 'auto', but it takes a whole number from 1 to 1024"),
         ("HEADWORK_THREADS", "0", "HEADWORK_THREADS is '0', but it takes a whole number from 1 to 1024"),
@@ -77,6 +81,15 @@ def test_a_setting_of_the_server_that_makes_no_sense_is_told(app, monkeypatch, n
     loading.models.clear()
     run(app)
     assert len(app.errors) == 1 and app.errors[0].startswith(said)
+    assert "nowhere" not in app.words
+
+
+def test_where_a_missing_folder_was_looked_for_is_in_the_log_alone_and_once(app, monkeypatch, caplog):
+    monkeypatch.setenv("HEADWORK_MODELS", "minilm,/srv/models/missing/")
+    for _ in range(2):
+        run(app)
+    assert caplog.text.count("names /srv/models/missing/, which isn't there") == 1
+    assert "'missing'" in app.errors[0] and "/srv" not in app.words
 
 
 @pytest.mark.parametrize("path", PAGES)
