@@ -12,7 +12,7 @@ from ui.attention import view as explorer_view
 from ui.attention.view import View
 from ui.frame import examples, loading
 from ui.frame.captions import chart, small
-from ui.frame.languages import _, explain, plain
+from ui.frame.languages import _, plain, words_of
 from viz.agreement import agreement_figure
 
 Head = tuple[int, int]
@@ -29,7 +29,7 @@ def lesson(trace: AttentionTrace, view: View) -> None:
         swapped = loading.trace(example.agreement.swapped, trace.model_id, trace.mask)
         answers = ask(trace, swapped, example.agreement.questions)
     except HeadworkError as error:  # [UNK], or a mask drawn for another number of tokens
-        small(explain(error))
+        small(words_of(error))
         return
     chosen = (view.layer, view.head)
     heads = _heads(example, trace.model_id, chosen)

@@ -17,7 +17,7 @@ from analysis.words.shared_pieces import (
 )
 from model import AttentionTrace, Tokens
 from ui.frame.captions import caution
-from ui.frame.languages import _, _n, explain, plain
+from ui.frame.languages import _, _n, plain, words_of
 from ui.frame.loading import load_model
 
 MOST_NAMED = 3
@@ -79,7 +79,7 @@ def pronouns_without_token(trace: AttentionTrace, *, offers: bool = True) -> Non
         get_ready(tokens.text)
         found = shared_pronouns(tokens)
     except chinese.NoSegmenter as error:
-        caution(explain(error))
+        caution(words_of(error))
         return
     if not found:
         return

@@ -92,7 +92,12 @@ def catalogue(language: str) -> dict[str, str]:
 
 def explain(error: HeadworkError) -> str:
     """The error's sentence in the language of this session, safe to put into Markdown."""
-    return plain(_(error.template).format(**error.values))
+    return plain(words_of(error))
+
+
+def words_of(error: HeadworkError) -> str:
+    """The same as text, for what makes it safe itself."""
+    return _(error.template).format(**error.values)
 
 
 def plain(text: str) -> str:

@@ -2,7 +2,9 @@
 
 import json
 import os
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -252,10 +254,36 @@ def test_a_call_that_was_given_up_is_waited_for_by_nobody_and_the_next_runs_when
         limit.run(lambda: time.sleep(0.5))
     with pytest.raises(TimeoutError):
         limit.run(lambda: 1)
-    limit._given_up.join()
+    for thread in limit._given_up:
+        thread.join()
     assert limit.run(lambda: 1) == 1
     with pytest.raises(ZeroDivisionError):
         limit.run(lambda: 1 / 0)
+
+
+def test_of_many_calls_at_once_that_never_end_only_a_few_ever_start_and_each_is_waited_for():
+    limit, end, started = TimeLimit(0.1, at_once=2), [threading.Event(), threading.Event()], []
+
+    def call():
+        started.append(threading.current_thread())
+        end[len(started) - 1].wait(20)
+
+    def given_up(_):
+        with pytest.raises(TimeoutError):
+            limit.run(call)
+        return True
+
+    with ThreadPoolExecutor(6) as pool:
+        assert all(pool.map(given_up, range(6)))
+    assert len(started) == 2
+    first, last = started
+    end[1].set()
+    last.join()
+    with pytest.raises(TimeoutError):  # the first one goes on, although the last has ended
+        limit.run(lambda: 1)
+    end[0].set()
+    first.join()
+    assert limit.run(lambda: 1) == 1
 
 
 def test_no_sentence_shows_where_a_folder_lies(whole, tmp_path):
