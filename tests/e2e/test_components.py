@@ -278,6 +278,25 @@ def test_a_long_sentence_shows_that_more_lines_follow(page: Page, address: str):
     expect(page.locator(".strip .scroll")).not_to_have_class(re.compile("more"))
 
 
+def test_another_head_draws_no_thumbnail_again(page: Page, address: str):
+    """None of them has changed; in other colours of the page each has."""
+    show(page, address)
+    page.locator(".overview .grid").evaluate("""grid => {
+        const pen = grid.getContext("2d"), draw = pen.drawImage;
+        window.n = 0;
+        pen.drawImage = (...what) => (window.n += 1, draw.apply(pen, what));
+    }""")
+    page.get_by_role("button", name="Next layer").click()
+    heard(page, "layer 4 heads [0]")
+    expect(page.locator(".overview .option[aria-selected=true]")).to_have_attribute("aria-label", "head 5-1")
+    assert page.evaluate("() => window.n") == 0
+    page.emulate_media(color_scheme="dark")
+    page.get_by_role("button", name="Next layer").click()
+    heard(page, "layer 5 heads [0]")
+    assert page.evaluate("() => window.n") == 72
+    page.emulate_media(color_scheme="light")
+
+
 def test_overview_by_mouse_and_by_keyboard(page: Page, address: str):
     show(page, address)
     pointer = page.locator(".overview .pointer")

@@ -8,7 +8,7 @@ import pandas  # noqa: F401  # before any page: plotly stumbles over one that an
 import streamlit as st
 from streamlit import net_util
 
-from ui.frame import components, controls, faults, languages, links
+from ui.frame import components, controls, faults, languages, links, sockets
 from ui.frame.captions import LARGE_TEXT
 from ui.frame.languages import _
 
@@ -30,6 +30,7 @@ MENU = {
 
 # Streamlit asks a foreign host for this machine's own address when a page of another site knocks at its websocket.
 net_util.get_external_ip = lambda: None
+sockets.send_at_once()
 
 _history = st.components.v2.component("headwork.history", js=Path(__file__).with_name("history.js").read_text("utf-8"))
 _routed: ContextVar[bool] = ContextVar("routed", default=False)

@@ -54,10 +54,19 @@ class Overview {
     const maps = await mapsOf(data.maps);
     if (this.wanted !== data || !this.root.isConnected) return; // newer data came meanwhile
     const began = performance.now();
-    this.data = data;
-    this.maps = maps;
     const before = JSON.stringify(this.selected.value);
     this.selected.fromPython(data.selected);
+    const looks = JSON.stringify([{ ...data, selected: null }, theme(this.root)]);
+    if (this.looks === looks && this.maps === maps) this.mark(); // another choice alone: all pictures stand
+    else this.dress(data, maps);
+    this.looks = looks;
+    if (JSON.stringify(this.selected.value) !== before) this.reveal(this.selected.value);
+    this.root.dataset.drawMs = (performance.now() - began).toFixed(1);
+  }
+
+  dress(data, maps) {
+    this.data = data;
+    this.maps = maps;
     this.root.style.setProperty("--text-scale", data.text_scale);
     this.root.setAttribute("aria-label", data.text.title);
     this.theme = theme(this.root);
@@ -70,8 +79,6 @@ class Overview {
     this.scale = data.metric && new MetricScale(data.metric);
     showLegend(this.legend, this);
     this.draw();
-    if (JSON.stringify(this.selected.value) !== before) this.reveal(this.selected.value);
-    this.root.dataset.drawMs = (performance.now() - began).toFixed(1);
   }
 
   name(layer, head) {
@@ -232,6 +239,7 @@ class Overview {
       const option = (_, i) => {
         const made = element("div", "option");
         made.setAttribute("role", "option");
+        made.setAttribute("aria-selected", "false");
         made.id = `head-${i}`;
         return made;
       };
@@ -315,7 +323,9 @@ class Overview {
     this.ring(this.chosen, this.selected.value);
     this.ring(this.cursor, this.at);
     const chosen = this.selected.value && this.selected.value[0] * n_heads + this.selected.value[1];
-    [...this.pointer.children].forEach((option, i) => option.setAttribute("aria-selected", String(i === chosen)));
+    this.option?.setAttribute("aria-selected", "false");
+    this.option = this.pointer.children[chosen];
+    this.option?.setAttribute("aria-selected", "true");
     if (this.at) this.pointer.setAttribute("aria-activedescendant", `head-${this.at[0] * n_heads + this.at[1]}`);
     else this.pointer.removeAttribute("aria-activedescendant");
     this.showNear();

@@ -201,7 +201,9 @@ class Strip {
       }),
       this.data.sentence,
     );
-    if (!this.data.tile) return;
+    const pictured = [this.data.maps, this.data.colours, this.data.curve].join();
+    if (!this.data.tile || this.pictured === pictured) return;
+    this.pictured = pictured;
     const table = colourTable(this.data);
     this.tiles.draw(this.indices.map((index) => mapImage(this.layer.map(index), table, SHARPEST)));
   }
