@@ -216,6 +216,16 @@ class Transformer(nn.Module):
         x = self.embeddings(ids, token_types, positions=positions)
         return self.encode(x, mask, positions=positions, cache=cache, head_mask=head_mask, record=record)
 
+    def output_rows(self, ids: Tensor) -> Tensor:
+        """The rows of the output matrix that score these tokens: (…,) → (…, d_model).
+
+        Raises:
+            HeadworkError: the model has no output matrix.
+        """
+        if self.config.output == "none":
+            raise HeadworkError("This model has no output matrix, so it predicts no token. Choose a decoder.")
+        return self.embeddings.token(ids) if self.output is None else self.output.weight[ids]  # type: ignore[no-any-return]
+
     def logits(self, hidden: Tensor) -> Tensor:
         """The score of every token of the vocabulary to come next: (…, d_model) → (…, vocab_size).
 
@@ -263,8 +273,11 @@ class Transformer(nn.Module):
                 fewer=math.isqrt(MOST_MAP_BYTES // over_n2),
             )
 
-    def _rotation(self, positions: Tensor | None, x: Tensor) -> Rotation | None:
-        """Cosines and sines for every layer, from where the tokens stand; None without rotary positions."""
+    def rotation(self, positions: Tensor | None, x: Tensor) -> Rotation | None:
+        """Cosines and sines for every layer, from where the tokens of x stand (None = 0, 1, …).
+
+        None without rotary positions.
+        """
         if self.config.positions != "rotary":
             return None
         width = self.config.rotary_width or self.config.d_k
@@ -287,7 +300,7 @@ class Transformer(nn.Module):
         shape = (self.config.num_layers, batch, self.config.num_heads, n_tokens, n_keys)
         self._check_size(shape, x.element_size(), record)
         masks = self.layer_masks(mask, n_tokens, n_keys)
-        turn = self._rotation(positions, x)
+        turn = self.rotation(positions, x)
         hidden_states = None if record == "maps" else [x]
         blocks = [BlockSteps() for _ in self.blocks] if record == "steps" else None
 

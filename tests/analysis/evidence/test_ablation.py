@@ -1,11 +1,13 @@
 """Switching heads off: what remains, what doesn't change, and that one forward at a time gives the same."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
 
 from analysis.evidence.ablation import switch_off_each
-from tests.models import load
+from tests.models import LLAMA_LIKE, load, tiny_decoder
 
 TEXT = "The teacher praised the students because they worked hard."
 
@@ -45,6 +47,19 @@ def test_each_change_is_what_a_forward_with_that_head_off_gives(model, mask):
         without = model.run(TEXT, mask, head_mask=head_mask)[2].hidden[0]
         expected = (without - whole).norm(dim=-1) / whole.norm(dim=-1)
         np.testing.assert_allclose(found.change[layer, head], expected.numpy(), atol=2e-6)
+
+
+@pytest.mark.parametrize("windows", [(), (0, 5, 9)])
+def test_rotary_positions_and_windows_of_layers_are_kept(windows):
+    """Where a layer above the head would forget them, its own change would be told too."""
+    decoder = tiny_decoder(dataclasses.replace(LLAMA_LIKE, windows=windows))
+    found = switch_off_each(decoder, TEXT, "causal")
+    whole = decoder.run(TEXT, "causal")[2].hidden[0]
+    head_mask = np.ones((3, 6), np.float32)
+    head_mask[0, 2] = 0
+    without = decoder.run(TEXT, "causal", head_mask=head_mask)[2].hidden[0]
+    expected = (without - whole).norm(dim=-1) / whole.norm(dim=-1)
+    np.testing.assert_allclose(found.change[0, 2], expected.numpy(), atol=1e-5)
 
 
 def test_under_a_causal_mask_the_first_token_hears_of_no_other(model):

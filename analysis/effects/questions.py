@@ -1,0 +1,345 @@
+"""A question: a prompt, and two tokens that may come next, of which one is right. Files of them are read here.
+
+A file holds a question a line: JSON ({"prompt": …, "right": …, "wrong": …}; the answers with the space before them), or
+plain text, prompt | right | wrong, where a space is put before each answer.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from model.errors import HeadworkError, clipped, first_line, shown
+from model.tracing import AttentionModel
+
+MOST_QUESTIONS = 256  # each head is switched off on each of them: 256 of 14 tokens take SmolLM2 some 20 minutes
+MOST_LINE = 20_000  # characters; far more than a model reads here
+SEPARATOR = "|"
+_FIELDS = ("prompt", "right", "wrong", "cue", "other")
+
+
+@dataclass(frozen=True)
+class Question:
+    """A prompt and what may come next.
+
+    Attributes:
+        prompt: ends before the answer, without a space.
+        right, wrong: a token each, with the space that belongs to it: " Mary", " John".
+        cue: the word of the prompt that decides, where that isn't the right answer itself: "keys" for " are". "" = the
+            answer.
+        other: the prompt changed so that the wrong answer is right; "" = the two answers swapped in it.
+    """
+
+    prompt: str
+    right: str
+    wrong: str
+    cue: str = ""
+    other: str = ""
+
+    @property
+    def changed(self) -> str | None:
+        """The prompt that asks for the wrong answer instead; None where none is given and none can be made."""
+        if self.other:
+            return self.other
+        right, wrong = self.right.strip(), self.wrong.strip()
+        words = self.prompt.split(" ")
+        bare = [word.strip(".,;:!?\"'()") for word in words]
+        if right not in bare or wrong not in bare:
+            return None
+        swap = {right: wrong, wrong: right}
+        return " ".join(
+            word.replace(core, swap[core]) if core in swap else word for word, core in zip(words, bare, strict=True)
+        )
+
+
+@dataclass(frozen=True)
+class EncodedQuestion:
+    """A question as a model reads it.
+
+    Attributes:
+        ids: of the N tokens of the prompt.
+        labels: likewise, as on an axis.
+        right_id, wrong_id: of the two answers.
+        places: the tokens, from 0, of the cue, or of the right answer where it stands in the prompt; often none.
+    """
+
+    question: Question
+    ids: tuple[int, ...]
+    labels: tuple[str, ...]
+    right_id: int
+    wrong_id: int
+    places: tuple[int, ...]
+
+
+class SeveralTokens(HeadworkError):
+    """An answer is more than one token. `offer` is the question with the first tokens that differ; None = none do."""
+
+    def __init__(self, template: str, *, offer: Question | None, **values: Any) -> None:
+        super().__init__(template, offer=offer, **values)
+        self.offer = offer
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A line that isn't taken, and why. `line` counts from 1."""
+
+    line: int
+    error: HeadworkError
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.error}"
+
+
+@dataclass(frozen=True)
+class Questions:
+    """What a text or a file asks.
+
+    Attributes:
+        questions: at most `MOST_QUESTIONS`.
+        problems: lines that are no question.
+        n_left_out: questions beyond the bound.
+    """
+
+    questions: tuple[Question, ...]
+    problems: tuple[Problem, ...] = ()
+    n_left_out: int = 0
+
+
+def read_questions(path: Path, most: int = MOST_QUESTIONS) -> Questions:
+    """The questions of a file, UTF-8. Broken lines become problems; the rest is taken.
+
+    Raises:
+        HeadworkError: the file can't be read, or holds no question.
+    """
+    try:
+        with path.open("rb") as stream:
+            found = parse_questions((_decoded(line) for line in _lines(stream)), most)
+    except OSError as error:
+        raise HeadworkError("{file} can't be read: {reason}.", file=path.name, reason=first_line(error)) from error
+    if not found.questions and found.problems:
+        raise HeadworkError(
+            "{file} holds no question. {first} A line is prompt | right | wrong, or the same as JSON.",
+            file=path.name,
+            first=str(found.problems[0])[:300],
+        )
+    if not found.questions:
+        raise HeadworkError("{file} holds no question: it is empty.", file=path.name)
+    return found
+
+
+def parse_questions(lines: str | Iterable[str], most: int = MOST_QUESTIONS) -> Questions:
+    """The questions of a text, one a line; empty lines don't count. Beyond `most` they are counted, not kept."""
+    questions: list[Question] = []
+    problems: list[Problem] = []
+    n_left_out = 0
+    for number, line in enumerate(lines.splitlines() if isinstance(lines, str) else lines, 1):
+        if not line.strip():
+            continue
+        if len(questions) == most:
+            n_left_out += 1
+            continue
+        try:
+            questions.append(_parsed(line))
+        except HeadworkError as error:
+            if len(problems) < most:
+                problems.append(Problem(number, error))
+    return Questions(tuple(questions), tuple(problems), n_left_out)
+
+
+def _lines(stream: Iterable[bytes]) -> Iterable[bytes]:
+    """Lines, each cut where it is far too long to be a question (and then refused)."""
+    for line in stream:
+        yield line[: 4 * MOST_LINE + 1]
+
+
+def _decoded(line: bytes) -> str:
+    return line.decode("utf-8-sig", "replace")
+
+
+def _parsed(line: str) -> Question:
+    if len(line) > MOST_LINE:
+        raise HeadworkError("It has more than {most} characters. Shorten the prompt.", most=MOST_LINE)
+    if line.lstrip().startswith("{"):
+        return _from_json(line)
+    parts = line.rstrip("\r\n").split(SEPARATOR)
+    if len(parts) != 3:
+        raise HeadworkError(
+            "It has {n} of three parts: write prompt | right | wrong, or the same as JSON.", n=len(parts)
+        )
+    prompt, right, wrong = parts[0].strip(), parts[1].strip(), parts[2].strip()
+    return checked(Question(prompt, f" {right}" if right else "", f" {wrong}" if wrong else ""))
+
+
+def _from_json(line: str) -> Question:
+    try:
+        content = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise HeadworkError("It is no JSON: {reason}.", reason=first_line(error)) from error
+    values = {name: content.get(name, "") for name in _FIELDS}
+    if not all(isinstance(value, str) for value in values.values()):
+        raise HeadworkError("prompt, right and wrong are texts in quotes.")
+    return checked(Question(**values))
+
+
+def checked(question: Question) -> Question:
+    """The question itself, where it can be one in any model.
+
+    Raises:
+        HeadworkError: no prompt, a prompt that ends in a space, a missing answer, equal answers.
+    """
+    if not question.prompt.strip():
+        raise HeadworkError("There is no prompt. Type the text that comes before the answer.")
+    if question.prompt[-1].isspace():
+        raise HeadworkError(
+            "The prompt {prompt} ends in a space, which belongs to the answer. Take it away there.",
+            prompt=shown(question.prompt[-40:]),
+        )
+    for answer, name in ((question.right, "right"), (question.wrong, "wrong")):
+        if not answer.strip():
+            raise HeadworkError("The {name} answer is missing.", name=name)
+    if question.right == question.wrong:
+        raise HeadworkError(
+            "Both answers are {answer}: there is no difference to measure. Change one.", answer=shown(question.right)
+        )
+    return question
+
+
+def encode_question(model: AttentionModel, question: Question) -> EncodedQuestion:
+    """The question in the tokens of a model.
+
+    Raises:
+        SeveralTokens: an answer is several tokens.
+        HeadworkError: as `checked`, and for a prompt longer than the model reads.
+    """
+    checked(question)
+    ids, labels = encode_prompt(model, question.prompt)
+    right, wrong = _answer(model, question, question.right), _answer(model, question, question.wrong)
+    if right == wrong:
+        raise HeadworkError(
+            "Both answers are {answer}: there is no difference to measure. Change one.", answer=shown(question.right)
+        )
+    wanted = (question.cue or question.right).strip()
+    return EncodedQuestion(question, ids, labels, right, wrong, _places(model, question.prompt, wanted))
+
+
+def encode_questions(
+    model: AttentionModel, questions: Sequence[Question], *, shorten: bool = False
+) -> tuple[tuple[EncodedQuestion, ...], tuple[Problem, ...]]:
+    """The questions that this model can be asked, and of the others why not (`Problem.line`: the number, from 1).
+
+    Args:
+        model: whose tokens they become.
+        questions: any.
+        shorten: where answers are several tokens, ask about the first that differ.
+    """
+    asked: list[EncodedQuestion] = []
+    problems: list[Problem] = []
+    for number, question in enumerate(questions, 1):
+        try:
+            try:
+                asked.append(encode_question(model, question))
+            except SeveralTokens as error:
+                if not shorten or error.offer is None:
+                    raise
+                asked.append(encode_question(model, error.offer))
+        except HeadworkError as error:
+            problems.append(Problem(number, error))
+    return tuple(asked), tuple(problems)
+
+
+def encode_prompt(model: AttentionModel, prompt: str) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Ids and labels of a prompt.
+
+    Raises:
+        HeadworkError: it is longer than the model reads, since then its end, where the answer comes, would be lost.
+    """
+    tokens = model.tokens(prompt)
+    if tokens.n_cut or tokens.n_cut_characters:
+        raise HeadworkError(
+            "The prompt {prompt} has more than {most} tokens, so its end would be cut off. Shorten it.",
+            prompt=shown(prompt),
+            most=model.token_limit,
+        )
+    return tokens.ids, tokens.labels
+
+
+def first_difference(model: AttentionModel, question: Question) -> Question | None:
+    """The question asked about the first token in which the answers differ; what they share goes to the prompt.
+
+    Returns:
+        None where one answer is the beginning of the other, or where the prompt would be read in other tokens.
+    """
+    right, wrong = _pieces(model, question.right), _pieces(model, question.wrong)
+    shared = next((i for i, (a, b) in enumerate(zip(right, wrong, strict=False)) if a != b), None)
+    if shared is None:
+        return None
+    text = model.tokenizer.text_of
+    offer = replace(
+        question,
+        prompt=question.prompt + text(right[:shared]),
+        right=text([right[shared]]),
+        wrong=text([wrong[shared]]),
+        cue=question.cue or question.right.strip(),
+        other=question.other and question.other + text(right[:shared]),
+    )
+    whole = (*model.tokens(question.prompt).ids, *right[:shared])
+    is_same = model.tokens(offer.prompt).ids == whole and not offer.prompt[-1].isspace()
+    return offer if is_same and offer.right.strip() and offer.wrong.strip() else None
+
+
+def _answer(model: AttentionModel, question: Question, answer: str) -> int:
+    ids = _pieces(model, answer)
+    if len(ids) == 1:
+        return ids[0]
+    offer = first_difference(model, question)
+    pieces = " · ".join(model.tokenizer.label_of(id_) for id_ in ids[:6])
+    if offer is None:
+        raise SeveralTokens(
+            "The answer {answer} is {n} tokens of this model ({pieces}), and an answer here is one. Choose another "
+            "word.",
+            offer=None,
+            answer=shown(answer),
+            n=len(ids),
+            pieces=clipped(pieces),
+        )
+    raise SeveralTokens(
+        "The answer {answer} is {n} tokens of this model ({pieces}), and an answer here is one. The first tokens that "
+        "differ are {right} and {wrong}: ask about these.",
+        offer=offer,
+        answer=shown(answer),
+        n=len(ids),
+        pieces=clipped(pieces),
+        right=shown(offer.right),
+        wrong=shown(offer.wrong),
+    )
+
+
+def _pieces(model: AttentionModel, answer: str) -> list[int]:
+    """The answer's tokens, without marks that the tokenizer puts around a text."""
+    tokens = model.tokens(answer)
+    return [
+        id_
+        for id_, special, span in zip(tokens.ids, tokens.is_special, tokens.spans, strict=True)
+        if not (special and span == (0, 0))
+    ]
+
+
+def _places(model: AttentionModel, prompt: str, wanted: str) -> tuple[int, ...]:
+    """The last token of each place where a word stands in the prompt, as a whole word."""
+    tokens = model.tokens(prompt)
+    prompt = tokens.text
+    spans = []
+    start = prompt.find(wanted)
+    while start >= 0:
+        end = start + len(wanted)
+        if not (prompt[start - 1 : start].isalnum() or prompt[end : end + 1].isalnum()):
+            spans.append((start, end))
+        start = prompt.find(wanted, end)
+    return tuple(
+        max(i for i, (_, stop) in enumerate(tokens.spans) if tokens.spans[i][0] < end and stop > start)
+        for start, end in spans
+        if any(a < end and b > start for a, b in tokens.spans)
+    )

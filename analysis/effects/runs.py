@@ -1,0 +1,317 @@
+"""Runs of prompts of one length, whole or from any layer on, with a part of a layer replaced.
+
+Whatever is switched off in a layer, the layers before it give what they gave: their output is kept and not computed
+again. Within the layer, a head's output can be taken out of the sum that W_o makes, so that attention is not computed
+again either. After the last layer only the last token is read, so there only that token is run. All of this is exact.
+
+Shape letters: see model.attention; B prompts, each of N tokens.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, get_args
+
+import torch
+from torch import Tensor
+
+from model.attention import AttentionSteps
+from model.blocks import BlockSteps, TransformerBlock
+from model.cache import LayerCache
+from model.errors import HeadworkError, shown
+from model.masks import Mask
+from model.rotary import rotate
+from model.transformer import Transformer
+
+Off = Literal["zero", "mean", "position"]
+OFF: tuple[Off, ...] = get_args(Off)
+TOKENS_AT_ONCE = 256  # of one batch of prompts; what a run of them keeps takes some 40 MB at SmolLM2's size
+ROWS_AT_ONCE = 512  # tokens in one product: more run no faster, since activations then leave the processor's cache
+
+
+class Encoded(Protocol):
+    """A prompt as a model reads it."""
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """Of its N tokens."""
+        ...
+
+
+class Stopped(Exception):
+    """The run was to stop."""
+
+
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """What one run of B prompts made, nothing replaced. Lists have an entry a layer.
+
+    Attributes:
+        states: the input of each layer (B, N, d_model), and the last layer's output.
+        mixed: the input of W_o (B, N, h·d_k): head i's output in columns i·d_k … (i+1)·d_k − 1.
+        attended: the output of W_o (B, N, d_model).
+        ffn: the FFN's output (B, N, d_model); 0 where a block has none.
+        looks: the attention of the last token, (L, B, h, N).
+        hidden: (B, N, d_model), after the final norm.
+    """
+
+    states: list[Tensor]
+    mixed: list[Tensor]
+    attended: list[Tensor]
+    ffn: list[Tensor]
+    looks: Tensor
+    hidden: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Replacement:
+    """What stands in for a part that is off: (1, …) the same everywhere, or (N, …) by position from the start.
+
+    Attributes:
+        mixed: for the heads, L of (1 or N, h·d_k); of another run, (B, N, h·d_k).
+        ffn: L of (1 or N, d_model); likewise.
+    """
+
+    mixed: list[Tensor]
+    ffn: list[Tensor]
+
+    def cut(self, n_tokens: int) -> Replacement:
+        """For prompts of so many tokens."""
+        return Replacement([each[:n_tokens] for each in self.mixed], [each[:n_tokens] for each in self.ffn])
+
+
+class Runner:
+    """Runs of B prompts of one length through a model, under a mask. Nothing in the model is changed.
+
+    Args:
+        transformer: in eval mode.
+        ids: (B, N).
+        mask: who may attend to whom; the layers' own windows are laid over it.
+        last_only: the hidden state of the last token is all that is asked for, as in a prediction.
+        stop: once it is set, runs end with `Stopped` before their next layer.
+    """
+
+    def __init__(
+        self,
+        transformer: Transformer,
+        ids: Tensor,
+        mask: Mask,
+        *,
+        last_only: bool = True,
+        stop: threading.Event | None = None,
+    ) -> None:
+        self.stop = stop
+        self.transformer = transformer
+        self.blocks: Sequence[TransformerBlock] = list(transformer.blocks)  # type: ignore[arg-type]
+        self.ids = ids
+        self.last_only = last_only
+        allowed = mask.allowed(ids.size(1))
+        self.masks = transformer.layer_masks(None if bool(allowed.all()) else allowed, ids.size(1))
+        self.x = transformer.embeddings(ids)  # (B, N, d_model)
+        self.rotation = transformer.rotation(None, self.x)
+
+    def whole(self) -> Whole:
+        """The run with everything on."""
+        x, states, mixed, attended, ffn, looks = self.x, [self.x], [], [], [], []
+        for layer, block in enumerate(self.blocks):
+            steps = BlockSteps()
+            x, attention = block(x, self.masks[layer], rotation=self.rotation, steps=steps)
+            states.append(x)
+            mixed.append(_there(steps.attention.concatenated))
+            attended.append(_there(steps.attention.output))
+            ffn.append(torch.zeros_like(x) if steps.ffn.output is None else steps.ffn.output)
+            looks.append(attention[:, :, -1].clone())  # (B, h, N): a view would keep the whole map
+        hidden = self.normed(x)
+        if not bool(hidden.sum().isfinite()):
+            raise HeadworkError(
+                "The numbers in this model grow beyond its floating point: its weights are damaged, or were never "
+                "trained. Get the model again, or choose another."
+            )
+        return Whole(states, mixed, attended, ffn, torch.stack(looks), hidden)
+
+    def from_layer(self, x: Tensor, first: int) -> Tensor:
+        """The layers from `first` on, counted from 0, and the final norm.
+
+        Args:
+            x: (B', N, d_model), the input of that layer; after the last layer also (B', 1, d_model).
+            first: L = only the final norm.
+
+        Returns:
+            (B', N, d_model), or (B', 1, d_model) of the last token where that is all that is asked for.
+        """
+        for layer in range(first, len(self.blocks)):
+            if self.stop is not None and self.stop.is_set():
+                raise Stopped
+            if self.last_only and layer == len(self.blocks) - 1:
+                x = self._last_token(x)
+            else:
+                x, _ = self.blocks[layer](x, self.masks[layer], rotation=self.rotation)
+        return self.normed(x[:, -1:] if self.last_only else x)
+
+    def normed(self, x: Tensor) -> Tensor:
+        """After the final norm, where there is one."""
+        return x if self.transformer.final_norm is None else self.transformer.final_norm(x)  # type: ignore[no-any-return]
+
+    def heads_off(self, whole: Whole, layer: int, heads: Sequence[int], instead: Replacement) -> Tensor:
+        """Each of these heads of a layer off alone.
+
+        Returns:
+            (len(heads), B, N or 1, d_model): hidden states, as `from_layer` returns them.
+        """
+        x = whole.states[layer]
+        done = []
+        at_once = max(1, ROWS_AT_ONCE // (x.size(0) * x.size(1)))
+        for start in range(0, len(heads), at_once):
+            some = heads[start : start + at_once]
+            outputs = [
+                self._without(layer, [head], whole.mixed[layer], whole.attended[layer], instead) for head in some
+            ]
+            hidden = self.after_attention(x.repeat(len(some), 1, 1), torch.cat(outputs), layer)
+            done.append(hidden.view(len(some), x.size(0), *hidden.shape[1:]))
+        return torch.cat(done)
+
+    def several_off(self, heads: Mapping[int, Sequence[int]], instead: Replacement) -> Tensor:
+        """Heads of any layers off together, {layer: heads}: hidden states, as `from_layer` returns them."""
+        x = self.x
+        for layer, block in enumerate(self.blocks):
+            if not heads.get(layer):
+                x, _ = block(x, self.masks[layer], rotation=self.rotation)
+                continue
+            steps = AttentionSteps()
+            attention_input = block.attention_norm(x) if block.norm == "pre" else x
+            attended, _ = block.attention(attention_input, self.masks[layer], rotation=self.rotation, steps=steps)
+            attended = self._without(layer, heads[layer], _there(steps.concatenated), attended, instead)
+            x = finish(block, x, attended)
+        return self.normed(x[:, -1:] if self.last_only else x)
+
+    def _without(
+        self, layer: int, heads: Sequence[int], mixed: Tensor, attended: Tensor, instead: Replacement
+    ) -> Tensor:
+        """The output of W_o when these heads' slices of its input are replaced: (B, N, d_model)."""
+        attention = self.blocks[layer].attention
+        weight: Any = attention.W_o.weight  # (d_model, h·d_k)
+        for head in heads:
+            columns = slice(head * attention.d_k, (head + 1) * attention.d_k)
+            change = instead.mixed[layer][..., columns] - mixed[..., columns]  # (B, N, d_k)
+            attended = attended + change @ weight[:, columns].T
+        return attended
+
+    def ffn_off(self, whole: Whole, layer: int, instead: Replacement) -> Tensor:
+        """The layer's FFN off: (B, N or 1, d_model)."""
+        return self.after_attention(whole.states[layer], whole.attended[layer], layer, ffn=instead.ffn[layer])
+
+    def layer_off(self, whole: Whole, layer: int, instead: Replacement, *, is_zero: bool) -> Tensor:
+        """A whole layer off, attention with W_o's bias and FFN: (B, N or 1, d_model). In pre-LN its input goes on."""
+        attended = torch.zeros_like(whole.attended[layer])
+        if not is_zero:
+            attended = attended + self.blocks[layer].attention.W_o(instead.mixed[layer])
+        return self.after_attention(whole.states[layer], attended, layer, ffn=instead.ffn[layer])
+
+    def after_attention(self, x: Tensor, attended: Tensor, layer: int, ffn: Tensor | None = None) -> Tensor:
+        """What follows from a layer's input x and its attention's output; ffn in place of the FFN's.
+
+        Returns:
+            Hidden states, as `from_layer` returns them.
+        """
+        if self.last_only and layer == len(self.blocks) - 1:
+            x, attended = x[:, -1:], attended[:, -1:]
+            ffn = None if ffn is None else ffn[-1:]
+        return self.from_layer(finish(self.blocks[layer], x, attended, ffn), layer + 1)
+
+    def _last_token(self, x: Tensor) -> Tensor:
+        """The last layer for the last token alone, which meets the keys and values of all: (B', 1, d_model)."""
+        block, mask = self.blocks[-1], self.masks[-1]
+        attention = block.attention
+        earlier = x[:, :-1]
+        if block.norm == "pre":
+            earlier = block.attention_norm(earlier)
+        keys, values = attention.split_heads(attention.W_k(earlier)), attention.split_heads(attention.W_v(earlier))
+        if attention.has_qk_norm:
+            keys = attention.k_norm(keys)
+        of_last = None
+        if self.rotation is not None:
+            cosines, sines = self.rotation  # (N, width)
+            keys = rotate(keys, (cosines[:-1], sines[:-1]))
+            of_last = (cosines[-1:], sines[-1:])
+        cache = LayerCache()
+        cache.append(keys, values)
+        x, _ = block(x[:, -1:], None if mask is None else mask[-1:], rotation=of_last, cache=cache)
+        return x
+
+
+def finish(block: TransformerBlock, x: Tensor, attended: Tensor, ffn: Tensor | None = None) -> Tensor:
+    """A block after its attention, as TransformerBlock.forward has it: residuals, norms and FFN.
+
+    Args:
+        block: in eval mode.
+        x: the block's input (B, N, d_model).
+        attended: the output of its W_o, likewise.
+        ffn: taken for the FFN's output, where given.
+    """
+    post = block.norm == "post"
+    middle = block.attention_norm(x + attended) if post else x + attended
+    if not block.d_ff:
+        return middle
+    if ffn is None:
+        branch = x if block.parallel else middle
+        ffn = block.ffn(block.ffn_norm(branch) if block.norm == "pre" else branch)
+    return block.ffn_norm(middle + ffn) if post else middle + ffn  # type: ignore[no-any-return]
+
+
+def batches(asked: Sequence[Encoded]) -> list[list[int]]:
+    """Which questions run together, by number: those of one length, at most TOKENS_AT_ONCE tokens."""
+    order = sorted(range(len(asked)), key=lambda i: (len(asked[i].ids), i))
+    found: list[list[int]] = []
+    for i in order:
+        n = len(asked[i].ids)
+        if found and len(asked[found[-1][0]].ids) == n and (len(found[-1]) + 1) * n <= TOKENS_AT_ONCE:
+            found[-1].append(i)
+        else:
+            found.append([i])
+    return found
+
+
+def runner_of(
+    transformer: Transformer,
+    asked: Sequence[Encoded],
+    mask: Mask,
+    *,
+    last_only: bool = True,
+    stop: threading.Event | None = None,
+) -> Runner:
+    """A runner of prompts of one length."""
+    return Runner(transformer, torch.tensor([each.ids for each in asked]), mask, last_only=last_only, stop=stop)
+
+
+def replacement(transformer: Transformer, asked: Sequence[Encoded], mask: Mask, off: Off) -> Replacement:
+    """What stands in for a part that is off: 0, its mean over all tokens of the set, or its mean at each position.
+
+    Positions count from the start; the mean at one is over the prompts that reach so far.
+    """
+    if off not in OFF:
+        raise HeadworkError("Off is one of {choices}, not {off}.", choices=", ".join(OFF), off=shown(off))
+    config, weight = transformer.config, next(transformer.parameters())
+    longest = 1 if off == "zero" else max(len(each.ids) for each in asked)
+    shape = (config.num_layers, longest)
+    mixed = weight.new_zeros(*shape, config.num_heads * config.d_k)
+    ffn = weight.new_zeros(*shape, config.d_model)
+    if off != "zero":
+        count = weight.new_zeros(longest, 1)
+        for batch in batches(asked):
+            runner = runner_of(transformer, [asked[i] for i in batch], mask)
+            whole, n = runner.whole(), runner.ids.size(1)
+            count[:n] += len(batch)
+            for layer in range(config.num_layers):
+                mixed[layer, :n] += whole.mixed[layer].sum(dim=0)
+                ffn[layer, :n] += whole.ffn[layer].sum(dim=0)
+        if off == "mean":
+            mixed, ffn, count = mixed.sum(1, keepdim=True), ffn.sum(1, keepdim=True), count.sum(0, keepdim=True)
+        mixed, ffn = mixed / count, ffn / count
+    return Replacement(list(mixed), list(ffn))
+
+
+def _there(tensor: Tensor | None) -> Tensor:
+    assert tensor is not None  # every run keeps it
+    return tensor
