@@ -78,7 +78,8 @@ class FastTokenizer(Tokenizer):
             for part in (backend.pre_tokenizer, backend.normalizer, backend.decoder, backend.post_processor)
             if part is not None
         )
-        pad_id = _first_id(backend, (named["pad_token"], padding.get("pad_token"), *PAD_TOKENS))
+        pads = (named["pad_token"], padding.get("pad_token"), *PAD_TOKENS, named["eos_token"])  # GPT-2 has no other
+        pad_id = _first_id(backend, pads)
         self._letter = _first_id(backend, ("a", "▁a", "A"))
         self._padding = None
         if pad_id is not None:

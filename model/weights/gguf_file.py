@@ -201,6 +201,8 @@ def _checked(path: Path, values: Mapping[str, Any], tensors: dict[str, ReaderTen
     kinds = values.get("tokenizer.ggml.token_type", [])
     if not all(isinstance(each, list) for each in (pieces, merges, kinds)):
         raise damaged(path, "its vocabulary is no list")
+    if not all(isinstance(text, str) for text in (*pieces, *merges)):
+        raise damaged(path, "its vocabulary holds no text")
     embedding = tensors.get("token_embd.weight")
     if embedding is not None and len(embedding.data) != len(pieces):
         raise damaged(path, f"it has {len(pieces)} pieces for {len(embedding.data)} vectors")
@@ -264,9 +266,10 @@ def _decoded(file: GGUFFile, name: str, tensor: ReaderTensor, shape: tuple[int, 
         rows = _rows_in_order(rows, file.config.num_key_heads or file.config.num_heads)
     numbers = np.empty(shape, dtype=np.float32)
     try:
-        for start in range(0, len(rows), ROWS_AT_ONCE):  # the package takes twice the memory of what it decodes
-            part = slice(start, start + ROWS_AT_ONCE)
-            numbers[part] = dequantize(rows[part], tensor.tensor_type)
+        with np.errstate(all="ignore"):  # what isn't finite is said below
+            for start in range(0, len(rows), ROWS_AT_ONCE):  # the package takes twice the memory of what it decodes
+                part = slice(start, start + ROWS_AT_ONCE)
+                numbers[part] = dequantize(rows[part], tensor.tensor_type)
     except NotImplementedError:
         raise _unknown_quantisation(tensor.name, tensor.tensor_type.name) from None
     weights = torch.from_numpy(numbers)
