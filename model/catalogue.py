@@ -78,6 +78,16 @@ ENTRIES: tuple[Entry, ...] = (
         repo_ids=(E5_HUB,),
     ),
     Entry(
+        "openai-community/gpt2",
+        "gpt2",
+        "GPT-2 as published in 2019: a decoder of 12 layers of 12 heads.",
+        "hub",
+        550_000_000,
+        languages=("en",),
+        trained_mask="causal",
+        repo_ids=("openai-community/gpt2", "gpt2"),
+    ),
+    Entry(
         "toy",
         "Toy (untrained)",
         "Random weights from a seed, in the sizes you choose: what attention looks like before any training.",
@@ -96,6 +106,9 @@ _MOVED = {
     "roberta-base": "FacebookAI/roberta-base",
     "xlm-roberta-base": "FacebookAI/xlm-roberta-base",
     "camembert-base": "almanach/camembert-base",
+    "gpt2-medium": "openai-community/gpt2-medium",
+    "gpt2-large": "openai-community/gpt2-large",
+    "distilgpt2": "distilbert/distilgpt2",
 }
 
 

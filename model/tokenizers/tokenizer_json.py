@@ -31,6 +31,7 @@ HAN_BLOCKS = (range(0x4E00, 0xA000), range(0x3400, 0x4DC0), range(0xF900, 0xFB00
 VARIATION_SELECTORS = frozenset(map(chr, range(0xFE00, 0xFE10)))  # marks, but of a sign and not of a letter
 MASK_TOKENS = ("[MASK]", "<mask>")
 PAD_TOKENS = ("[PAD]", "<pad>")
+END = "<|endoftext|>"  # GPT-2's only special token, which fills up as well
 UNKNOWN_TOKENS = ("[UNK]", "<unk>")
 ENDS = ("bos_token", "eos_token")  # in tokenizer_config.json: what stands before and after a text
 # Any one of these makes a tokenizer, and the first is enough where it is; all of them plain text or SentencePiece.
@@ -78,7 +79,7 @@ class FastTokenizer(Tokenizer):
             for part in (backend.pre_tokenizer, backend.normalizer, backend.decoder, backend.post_processor)
             if part is not None
         )
-        pads = (named["pad_token"], padding.get("pad_token"), *PAD_TOKENS, named["eos_token"])  # GPT-2 has no other
+        pads = (named["pad_token"], padding.get("pad_token"), *PAD_TOKENS, named["eos_token"], END)
         pad_id = _first_id(backend, pads)
         self._letter = _first_id(backend, ("a", "▁a", "A"))
         self._padding = None
