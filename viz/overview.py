@@ -82,6 +82,7 @@ def overview_view(
     metric: Metric | None = None,
     style: Style = PLAIN,
     has_scale: bool = True,
+    n_key_heads: int = 0,
     t: Translate = untranslated,
 ) -> dict[str, Any]:
     """The message with what is chosen and how heads are coloured.
@@ -92,6 +93,8 @@ def overview_view(
         metric: colours each head by a number; None = by its map.
         style: colours of maps, and the size of text.
         has_scale: False where the same scale of weights stands beside another map of the page.
+        n_key_heads: heads of keys and values in a layer, fewer than query heads in grouped-query attention (Ainslie et
+            al. 2023): then those that share them stand together. 0 = each has its own.
         t: translates the overview's own words.
     """
     n_layers, n_heads = maps["shape"][:2]
@@ -102,6 +105,7 @@ def overview_view(
         "maps": maps["id"],
         "n_layers": n_layers,
         "n_heads": n_heads,
+        "group": n_heads // n_key_heads if n_key_heads else 1,  # query heads of one key head
         "selected": None if selected is None else [int(index) for index in selected],
         "metric": None if metric is None else _metric(metric),
         "accent": ACCENT,
@@ -143,6 +147,7 @@ def _words(t: Translate, step: int) -> dict[str, str]:
         "layers": t("layer"),
         "heads": t("head"),
         "head": t("head {name}"),
+        "shares": t("same keys and values as {names}"),
         "weight": t("attention weight"),
         "masked": t("masked"),
         "no_value": t("no value"),

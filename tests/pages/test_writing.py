@@ -223,3 +223,11 @@ def test_an_end_of_text_that_a_person_types_is_a_token(decoder):
 def test_no_prompt_is_told(decoder):
     (error,) = decoder("   ").errors
     assert error == "There is no text to look at. Type a sentence."
+
+
+# -- grouped queries -------------------------------------------------------------------------------------------------
+
+
+def test_the_overview_groups_heads_that_share_keys(app, decoder):
+    assert component(decoder(), "overview")["group"] == 3  # 9 query heads over 3 key heads
+    assert component(App().open(), "overview")["group"] == 1

@@ -15,7 +15,7 @@ from ui.attention.pair import between_texts
 from ui.attention.strip import strip
 from ui.attention.two_nouns import lesson
 from ui.attention.view import BY_MAP, BY_PAIR, View
-from ui.frame import chinese_words, components, examples, remarks
+from ui.frame import chinese_words, components, examples, loading, remarks
 from ui.frame.captions import chart, page_title, small, text_scale
 from ui.frame.faults import fragment
 from ui.frame.languages import _, explain, plain
@@ -165,6 +165,7 @@ def _overview(trace: AttentionTrace, reading: Reading, view: View, style: Style,
         metric=metric,
         style=style,
         has_scale=False,  # the large map has it
+        n_key_heads=loading.load_model(trace.model_id).config.num_key_heads,
         t=maps.words(view),
         on_pick=explorer_view.go_to,
     )

@@ -114,6 +114,7 @@ def overview(
     metric: Metric | None = None,
     style: Style = PLAIN,
     has_scale: bool = True,
+    n_key_heads: int = 0,
     t: Translate | None = None,
     on_pick: Callable[[int, int], None] | None = None,
 ) -> int:
@@ -128,6 +129,7 @@ def overview(
         metric: colours each head by a number in place of its map.
         style: colours of maps, what the last one stands for, and the size of text.
         has_scale: False where the same scale of weights stands beside another map of the page.
+        n_key_heads: of a layer in grouped-query attention; 0 = each query head has keys of its own.
         t: translates the overview's words; None = as the session does.
         on_pick: called with the layer and head picked, from 0, before the page's script runs.
 
@@ -145,6 +147,7 @@ def overview(
         metric=metric,
         style=style,
         has_scale=has_scale,
+        n_key_heads=n_key_heads,
         t=t or translator(),
     )
 

@@ -3,6 +3,8 @@
 const SMALLEST = 14; // pixels of a thumbnail
 const LARGEST = 72;
 const FINGER = 32; // least side of a thumbnail's place under a finger
+const HIGHEST = 900; // of all thumbnails together, where a mouse points: 30 layers stay small enough to be compared
+const APART = 8; // pixels between heads of different keys
 const NUMBERED = 30; // pixels from which a thumbnail has room for its number
 
 const overviews = new WeakMap();
@@ -92,10 +94,19 @@ class Overview {
   // "head 4-2", with its number when heads are coloured by one.
   label(layer, head) {
     const { metric, text } = this.data;
-    const name = fill(text.head, { name: this.name(layer, head) });
+    const name = fill(text.head, { name: this.name(layer, head) }) + this.sharers(layer, head);
     if (!metric) return name;
     const value = this.value(layer, head);
     return `${name} · ${metric.label} ${value === null ? text.no_value : value.toFixed(metric.decimals)}`;
+  }
+
+  // In grouped-query attention: the heads that look through the same keys and values.
+  sharers(layer, head) {
+    const { group, text } = this.data;
+    if (group < 2) return "";
+    const first = head - (head % group);
+    const others = Array.from({ length: group }, (_, i) => first + i).filter((other) => other !== head);
+    return ` · ${fill(text.shares, { names: others.map((other) => this.name(layer, other)).join(", ") })}`;
   }
 
   image(layer, head) {
@@ -112,16 +123,20 @@ class Overview {
   // -- drawing ---------------------------------------------------------------------------------------------------
 
   draw() {
-    const { n_layers, n_heads, text_scale, text, metric } = this.data;
+    const { n_layers, n_heads, group, text_scale, text, metric } = this.data;
     this.width = this.root.clientWidth;
     const fontSize = Math.round(12 * text_scale);
     const gap = this.width / n_heads > 26 ? 4 : 2;
     const [left, top] = [Math.round(fontSize * 2.9), Math.round(fontSize * 1.6)];
-    let tile = Math.max(SMALLEST, Math.min(LARGEST, Math.floor((this.width - left - 4) / n_heads) - gap));
-    if (tile + gap < FINGER && matchMedia("(pointer: coarse)").matches) tile = this.underFinger(left) - gap;
+    const apart = group > 1 ? APART : 0;
+    const room = this.width - left - 4 - apart * (Math.ceil(n_heads / Math.max(1, group)) - 1);
+    const isFinger = matchMedia("(pointer: coarse)").matches;
+    const widest = isFinger ? LARGEST : Math.min(LARGEST, Math.floor(HIGHEST / n_layers) - gap);
+    let tile = Math.max(SMALLEST, Math.min(widest, Math.floor(room / n_heads) - gap));
+    if (tile + gap < FINGER && isFinger) tile = this.underFinger(left) - gap;
     const pitch = [tile + gap, tile + gap];
-    Object.assign(this, { tile, pitch, left, top });
-    const [width, height] = [left + n_heads * pitch[0], top + n_layers * pitch[1]];
+    Object.assign(this, { tile, pitch, left, top, apart });
+    const [width, height] = [this.column(n_heads - 1) + pitch[0], top + n_layers * pitch[1]];
     const density = window.devicePixelRatio || 1;
     this.grid.width = Math.round(width * density);
     this.grid.height = Math.round(height * density);
@@ -136,7 +151,10 @@ class Overview {
     pen.textBaseline = "middle";
     pen.textAlign = "center";
     pen.fillStyle = css(mix(this.theme.ground, this.theme.ink, 0.8));
-    for (let head = 0; head < n_heads; head += 1) pen.fillText(head + 1, left + head * pitch[0] + tile / 2, top / 2 - 1);
+    for (let head = 0; head < n_heads; head += 1) {
+      pen.fillText(head + 1, this.column(head) + tile / 2, top / 2 - 1);
+      if (apart && head % group === 0) this.bracket(pen, head, Math.min(head + group, n_heads) - 1);
+    }
     pen.textAlign = "right";
     for (let layer = 0; layer < n_layers; layer += 1) pen.fillText(layer + 1, left - 8, top + layer * pitch[1] + tile / 2);
     this.corner(pen, fontSize, text);
@@ -226,8 +244,19 @@ class Overview {
     }
   }
 
+  // Where the column of a head begins.
+  column(head) {
+    const { group } = this.data;
+    return this.left + head * this.pitch[0] + (this.apart ? Math.floor(head / group) * this.apart : 0);
+  }
+
+  // A line over heads that share keys and values.
+  bracket(pen, first, last) {
+    pen.fillRect(this.column(first), this.top - 4, this.column(last) + this.tile - this.column(first), 1);
+  }
+
   place(layer, head) {
-    return [this.left + head * this.pitch[0], this.top + layer * this.pitch[1]];
+    return [this.column(head), this.top + layer * this.pitch[1]];
   }
 
   // -- pointing and picking --------------------------------------------------------------------------------------
@@ -254,11 +283,11 @@ class Overview {
   listen() {
     const under = (event) => {
       const area = this.pointer.getBoundingClientRect();
-      const cell = (at, pitch, n) => Math.max(0, Math.min(n - 1, Math.floor(at / pitch)));
-      return [
-        cell(event.clientY - area.top, this.pitch[1], this.data.n_layers),
-        cell(event.clientX - area.left, this.pitch[0], this.data.n_heads),
-      ];
+      const { n_layers, n_heads } = this.data;
+      const layer = Math.floor((event.clientY - area.top) / this.pitch[1]);
+      let head = 0;
+      while (head < n_heads - 1 && event.clientX - area.left >= this.column(head + 1) - this.left) head += 1;
+      return [Math.max(0, Math.min(n_layers - 1, layer)), head];
     };
     this.pointer.onpointermove = this.pointer.onpointerdown = (event) => this.data && this.goTo(under(event));
     this.pointer.onpointerleave = () => this.goTo(null);
