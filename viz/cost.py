@@ -161,9 +161,9 @@ def memory_figure(
                 hovertemplate="N = %{x:,}: %{y:,.3~g} MB<extra></extra>",
             )
         )
-    at_limit = map_bytes(config.num_layers, config.num_heads, MAP_LIMIT) / 1e6
+    at_limit = map_bytes(config.num_layers, config.num_heads, MAP_LIMIT)
     figure.add_vline(x=MAP_LIMIT, line={"color": GREY, "width": 1, "dash": "dash"})
-    said = t("this app cuts at {n}:<br>{size} MB").format(n=MAP_LIMIT, size=f"{at_limit:,.3g}")
+    said = t("this app cuts at {n}:<br>{size}").format(n=MAP_LIMIT, size=size_text(at_limit))
     figure.add_annotation(_beside(said, MAP_LIMIT, 0.02, left=False))
     titled(figure, t("N, tokens"), "MB")
     figure.update_layout(xaxis={"type": "log", "dtick": 1}, yaxis={"type": "log", "dtick": 1})
