@@ -4,7 +4,7 @@ from ui.frame.captions import page_title
 from ui.frame.languages import _
 from ui.frame.shell import require_router
 from ui.frame.tabs import open_tab
-from ui.inside import attention, controls, tabs
+from ui.inside import attention, cell, controls, tabs
 
 require_router()
 
@@ -23,7 +23,7 @@ with place:
     if opened == "steps":
         attention.steps(record)
     elif opened == "cell":
-        attention.cell(record)
+        cell.cell(record)
     elif opened == "block":
         tabs.block(record)
     else:

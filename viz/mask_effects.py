@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,9 @@ def row_sums(sums: Floats, labels: Sequence[str], panel: Panel, *, t: Translate 
     shown = Maps(column, np.ones(column.shape, dtype=bool), labels, [""]).in_blocks("least")
     query = -1 if panel.query is None else panel.query
     values, names, step = shown.cells[:, 0], shown.row_names, shown.step[0]
+    if step > 1:
+        said = t("{title}, the least of each {step}").format(title=panel.title, step=step)
+        panel = replace(panel, title=said)
     n_rows = len(values)
     scale = panel.scale
     rows = Labels(names, labels[::step], 11 * scale, math.ceil(n_rows * PITCH * scale / panel.cells_height))

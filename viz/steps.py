@@ -1,4 +1,4 @@
-"""Matrices of one step as Plotly heatmaps: several tiles of one size in one figure, and the reshape in numbers.
+"""Matrices of one step as Plotly heatmaps: several tiles of one size in one figure.
 
 Signed numbers use a diverging scale centred on 0; attention weights the one scale of every map, from 0 to 1.
 """
@@ -12,14 +12,13 @@ import numpy as np
 import numpy.typing as npt
 import plotly.graph_objects as go
 
-from analysis.blocks.reshape import Ints, Regrouped
 from viz.axes import QUIET, TICK
 from viz.heatmaps import flat_bar, hatching
 from viz.mosaic import Mosaic
 from viz.style import DIFFERENCE_SCALE, is_less
 from viz.theme import (
+    ACCENT,
     COLORSCALE,
-    FLAT_LEGEND,
     MASKED_FILL,
     TEXT,
     Translate,
@@ -42,6 +41,7 @@ LEAST_ROW = 10  # pixels: a row whose name can be read
 NAME_PIXELS = 42  # above a tile for its name and mark
 MOST_ACROSS = 12  # cells with numbers in them beside each other
 LEAST_HATCHED = 6  # pixels of a cell whose hatching can be seen; smaller ones tell their sign by colour and on hover
+OUTLIER = 4  # times the size that 95 % of the numbers stay below: colours end there where some are twice as far out
 USUAL_WIDTH = 600  # pixels of a figure beside its explanation
 
 Floats = npt.NDArray[np.float32]
@@ -58,7 +58,7 @@ class Tiles:
     """Matrices of one size, shown side by side.
 
     Attributes:
-        cells: (k, R, C). −inf is drawn as masked.
+        cells: (k, R, C). −inf is drawn as masked: of weights, too.
         names: k, above the tiles; markup: escape tokens in them.
         rows: R labels.
         columns: C labels; None = numbers from 1.
@@ -66,6 +66,8 @@ class Tiles:
         heads: mark the columns of each of so many heads above the tiles; 0 = each tile is a head of its own if there
             are several, so its mark takes that head's colour.
         is_coloured: draw those marks.
+        group: heads of one colour in a row: those that share a key head.
+        marked: columns to mark above every tile, from 0; instead of heads.
     """
 
     cells: npt.NDArray[np.floating]
@@ -75,6 +77,8 @@ class Tiles:
     scale: Scale = "signed"
     heads: int = 0
     is_coloured: bool = True
+    group: int = 1
+    marked: Sequence[int] = ()
 
 
 def tiles_figure(tiles: Tiles, *, height: int = 400, t: Translate = untranslated) -> go.Figure:
@@ -90,7 +94,7 @@ def tiles_figure(tiles: Tiles, *, height: int = 400, t: Translate = untranslated
     edges = plan.edges()
     traces = [{**_heatmap(shown, tiles.scale, is_written, t), **edges}]
     if hidden.any():
-        traces.append({**_masked(hidden, is_written, t), **edges})
+        traces.append({**_masked(hidden, tiles.scale, is_written, t), **edges})
     if tiles.scale == "signed" and not is_written and min(_cell_pixels(plan, height)) >= LEAST_HATCHED:
         traces.append(hatching(is_less(shown, _most(shown)), "-", TEXT, **edges))
     axes, sides = _tile_axes(tiles, plan, height)
@@ -99,8 +103,8 @@ def tiles_figure(tiles: Tiles, *, height: int = 400, t: Translate = untranslated
         box = plan.box(tile)
         left, top = box["x0"], box["y0"]
         own = tile if k > 1 and tiles.is_coloured and not tiles.heads else None
-        marks += _marks(left, top, plan.room, n_columns, tiles.heads, own)
-        names.insert(tile, _name(tiles.names[tile], left, top - 0.34 * plan.room))
+        marks += _marks(left, top, plan.room, tiles, own)
+        names.insert(tile, tile_name(tiles.names[tile], left, top - 0.34 * plan.room))
     look = {**layout("", height=height, top=TOP, **sides), "dragmode": False, "shapes": marks, "annotations": names}
     return go.Figure(traces, {**look, **axes})
 
@@ -131,85 +135,6 @@ def _tile_axes(tiles: Tiles, plan: Mosaic, height: int) -> tuple[dict[str, Any],
 def _cell_pixels(plan: Mosaic, height: int) -> tuple[float, float]:
     """Height and, on a page of usual width, width of a cell."""
     return (height - TOP) / (plan.room + plan.depth), USUAL_WIDTH / plan.width
-
-
-def reshape_figure(
-    found: Regrouped, rows: Sequence[str], *, merged: bool = False, height: int = 400, t: Translate = untranslated
-) -> go.Figure:
-    """The matrix x with its columns coloured by head above, the h matrices below (`merged`: the other way round).
-
-    Every cell has the colour of the head that its column of x belongs to, wherever it stands, and its number.
-
-    Args:
-        found: the numbers of the cells and whose they are, whole (N, d_model) and in parts (h, N, d_k).
-        rows: N labels.
-        merged: the picture of the concatenation.
-        height: in pixels.
-        t: translates the figure's own words.
-    """
-    h, n, d_k = found.parts.shape
-    d_model = h * d_k
-    gap = max(0.6, d_model / 24)
-    shift = gap * (h - 1) / 2
-    upper, lower = (1.4, n + 3.2) if not merged else (n + 3.2, 1.4)
-    lefts = [part * (d_k + gap) for part in range(h)]
-    blocks = [(shift, upper, found.whole, found.whole_heads)]
-    blocks += [(left, lower, *both) for left, *both in zip(lefts, found.parts, found.parts_heads, strict=True)]
-    cells = np.concatenate([_placed(*block) for block in blocks])  # (cells, 4): x, y, head, number
-    says = t("number {number}: head {head}").format(number="%{text}", head="%{customdata}")
-    numbers = {
-        **{"type": "scatter", "x": cells[:, 0] + 0.5, "y": cells[:, 1] + 0.5, "mode": "text", "showlegend": False},
-        **{"text": [f"<b>{int(number)}</b>" for number in cells[:, 3]], "customdata": cells[:, 2].astype(np.int32) + 1},
-        "textfont": {"size": 14 if d_model <= 16 else 11, "color": "#FFFFFF", "shadow": "0 0 3px #000, 0 0 2px #000"},
-        "hovertemplate": says + "<extra></extra>",
-    }
-    names = [_name(f"({n}, {d_model})", shift, upper - 0.25)]
-    for head, left in enumerate(lefts):
-        said = t("head {head}: ({n}, {d_k})").format(head=head + 1, n=n, d_k=d_k)
-        names.append(_name(said, left, lower - 0.25))
-    font = {"size": 13, "color": TEXT}
-    middles = np.r_[np.arange(n) + upper + 0.5, np.arange(n) + lower + 0.5]
-    y = {"range": [2 * n + 3.4, 0.3], "tickvals": middles, "ticktext": [tick_text(label) for label in rows] * 2}
-    left = max(text_width(tick_text(label), 13) for label in rows) + 8
-    look = {
-        **layout("", height=height, top=4, left=left, bottom=30),
-        **{"dragmode": False, "showlegend": True, "shapes": _squares(cells), "annotations": names},
-        "xaxis": {"visible": False, "fixedrange": True, "range": [-0.1, d_model + gap * (h - 1) + 0.1]},
-        "yaxis": {**QUIET, **y, "fixedrange": True, "tickfont": font},
-        "legend": {**FLAT_LEGEND, "y": -0.02, "yanchor": "top", "font": font},
-    }
-    return go.Figure([numbers, *_key(h, t)], look)
-
-
-def _placed(left: float, top: float, numbers: Ints, heads: Ints) -> Floats:
-    """(cells, 4): x, y, head and number of each cell of a matrix whose corner stands at (left, top)."""
-    row, column = np.indices(numbers.shape)
-    placed = np.stack([left + column, top + row, heads, numbers], axis=-1)
-    return placed.reshape(-1, 4).astype(np.float32)
-
-
-def _squares(cells: Floats) -> list[dict[str, Any]]:
-    """A square of its head's colour for each cell."""
-    line = {"color": "rgba(255, 255, 255, 0.75)", "width": 1}
-    return [
-        {
-            **{"type": "rect", "x0": x, "x1": x + 1, "y0": y, "y1": y + 1, "layer": "below", "line": line},
-            "fillcolor": head_colour(int(head)),
-        }
-        for x, y, head, _number in cells.tolist()
-    ]
-
-
-def _key(n_heads: int, t: Translate) -> list[dict[str, Any]]:
-    """The legend: a mark in the colour of each head."""
-    return [
-        {
-            **{"type": "scatter", "x": [None], "y": [None], "mode": "markers"},
-            "marker": {"symbol": "square", "size": 13, "color": head_colour(head)},
-            "name": t("columns of head {head}").format(head=head + 1),
-        }
-        for head in range(n_heads)
-    ]
 
 
 def _cut(tiles: Floats, t: Translate) -> tuple[Floats, str]:
@@ -249,23 +174,36 @@ def _room(down: int, height: int) -> float:
     return share / (1 - share)
 
 
-def _marks(left: float, top: float, room: float, n_columns: int, heads: int, tile: int | None) -> list[dict[str, Any]]:
-    """A coloured strip above the columns of each head."""
+def _marks(left: float, top: float, room: float, tiles: Tiles, tile: int | None) -> list[dict[str, Any]]:
+    """A strip above the columns of each head, or above those that are marked."""
     strip = {"type": "rect", "y0": top - 0.3 * room, "y1": top - 0.08 * room, "line": {"width": 0}}
+    n_columns = tiles.cells.shape[-1]
+    if tiles.marked:
+        return [{**strip, "x0": left + c, "x1": left + c + 1, "fillcolor": ACCENT} for c in tiles.marked]
     if tile is not None:
-        return [{**strip, "x0": left, "x1": left + n_columns, "fillcolor": head_colour(tile)}]
-    if not heads:
+        return [{**strip, "x0": left, "x1": left + n_columns, "fillcolor": head_colour(tile // tiles.group)}]
+    if not tiles.heads:
         return []
-    d_k = n_columns / heads
+    d_k = n_columns / tiles.heads
+    edge = {"width": 1, "color": "#FFFFFF"} if tiles.group > 1 else {"width": 0}  # heads of one colour stay apart
     return [
-        {**strip, "x0": left + head * d_k, "x1": left + (head + 1) * d_k, "fillcolor": head_colour(head)}
-        for head in range(heads)
+        {
+            **{**strip, "line": edge, "x0": left + head * d_k, "x1": left + (head + 1) * d_k},
+            "fillcolor": head_colour(head // tiles.group),
+        }
+        for head in range(tiles.heads)
     ]
 
 
 def _most(z: Floats) -> float:
-    """The number farthest from 0; 1 where there is none."""
-    return float(np.nanmax(np.abs(z), initial=0.0)) or 1.0
+    """Where the colours of signed numbers end: at the number farthest from 0, or where a few would outshine all others.
+
+    Hidden states of decoders have single features a thousand times as large as the rest (Sun et al. 2024).
+    """
+    sizes = np.abs(z[np.isfinite(z)])
+    most = float(sizes.max(initial=0.0)) or 1.0
+    usual = OUTLIER * float(np.quantile(sizes, 0.95)) if sizes.size else 0.0
+    return usual if 0 < 2 * usual < most else most
 
 
 def _heatmap(z: Floats, scale: Scale, is_written: bool, t: Translate) -> dict[str, Any]:
@@ -275,7 +213,8 @@ def _heatmap(z: Floats, scale: Scale, is_written: bool, t: Translate) -> dict[st
         look, ticks = {"zmin": 0, "zmax": 1, "colorscale": COLORSCALE}, {"tickvals": [0, 0.5, 1]}
     else:
         look = {"zmin": -most, "zmax": most, "colorscale": DIFFERENCE_SCALE}
-        ticks = {"tickvals": [-most, 0, most], "ticktext": [f"−{most:.2f}", "0", f"{most:.2f}"]}
+        low, high = ("≤ ", "≥ ") if float(np.nanmax(np.abs(z), initial=0.0)) > most else ("", "")
+        ticks = {"tickvals": [-most, 0, most], "ticktext": [f"{low}−{most:.2f}", "0", f"{high}{most:.2f}"]}
     return {
         **{"type": "heatmap", "z": z.astype(np.float32), **look, "hoverongaps": False, "name": ""},
         **{"texttemplate": "%{z:.2f}" if is_written else None, "textfont": {"size": 14}},
@@ -284,17 +223,21 @@ def _heatmap(z: Floats, scale: Scale, is_written: bool, t: Translate) -> dict[st
     }
 
 
-def _masked(hidden: npt.NDArray[np.bool_], is_written: bool, t: Translate) -> dict[str, Any]:
+def _masked(hidden: npt.NDArray[np.bool_], scale: Scale, is_written: bool, t: Translate) -> dict[str, Any]:
+    said = t("row '{query}', column {key}: −∞, masked")
+    if scale == "weights":
+        said = t("row '{query}', column {key}: 0, masked")
     return {
         **{"type": "heatmap", "z": np.where(hidden, 1, np.nan).astype(np.float32), "zmin": 0, "zmax": 1},
         **{"colorscale": [[0, MASKED_FILL], [1, MASKED_FILL]], "showscale": False, "hoverongaps": False, "name": ""},
-        "text": np.where(hidden, "−∞", "").tolist() if is_written else None,
+        "text": np.where(hidden, "0" if scale == "weights" else "−∞", "").tolist() if is_written else None,
         **{"texttemplate": "%{text}" if is_written else None, "textfont": {"size": 14, "color": TEXT}},
-        "hovertemplate": hover(t("row '{query}', column {key}: −∞, masked")),
+        "hovertemplate": hover(said),
     }
 
 
-def _name(text: str, x: float, y: float) -> dict[str, Any]:
+def tile_name(text: str, x: float, y: float) -> dict[str, Any]:
+    """The name of a tile, centred at x above y."""
     return heading(text, size=14, x=x, y=y, xref="x", yref="y")
 
 

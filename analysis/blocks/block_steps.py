@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -12,8 +14,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
-from analysis.blocks.steps import Floats, Record, array, tensor
-from model.attention import AttentionSteps, MultiHeadAttention, attention_entropy
+from analysis.blocks.record import Floats, Record, array, tensor
+from model.attention import attention_entropy
 from model.blocks import Activation, NormPlace
 
 BoxKey = Literal["input", "attention_norm", "attention", "attention_sum", "ffn_norm", "ffn", "ffn_sum"]
@@ -23,6 +25,8 @@ _ORDERS: dict[NormPlace, tuple[BoxKey, ...]] = {
     "post": ("input", "attention", "attention_sum", "attention_norm", "ffn", "ffn_sum", "ffn_norm"),
     "none": ("input", "attention", "attention_sum", "ffn", "ffn_sum"),
 }
+_PARALLEL: tuple[BoxKey, ...] = ("input", "attention_norm", "attention", "ffn_norm", "ffn", "ffn_sum")
+Edge = tuple[BoxKey, BoxKey]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +41,9 @@ class Box:
 def boxes(record: Record) -> tuple[Box, ...]:
     """The boxes that a block has, in the order in which it runs them."""
     steps = record.steps
+    added = array(tensor(steps.ffn.output)) if record.block.d_ff else None
+    if record.block.parallel and added is not None:  # one sum of three
+        added = added + array(tensor(steps.attention.output))
     pairs = {
         "input": (steps.input, steps.input),
         "attention_norm": (steps.attention_norm.input, steps.attention_norm.output),
@@ -44,17 +51,48 @@ def boxes(record: Record) -> tuple[Box, ...]:
         "attention_sum": (steps.attention.output, steps.attention_sum),
         "ffn_norm": (steps.ffn_norm.input, steps.ffn_norm.output),
         "ffn": (steps.ffn_input, steps.ffn.output),
-        "ffn_sum": (steps.ffn.output, steps.ffn_sum),
     }
-    order = [key for key in _ORDERS[record.block.norm] if record.block.d_ff or key not in _FFN_BOXES]
-    return tuple(Box(key, *(array(tensor(made)) for made in pairs[key])) for key in order)
+    found = []
+    for key in _order(record):
+        if key == "ffn_sum" and added is not None:
+            found.append(Box(key, added, array(tensor(steps.ffn_sum))))
+        else:
+            found.append(Box(key, *(array(tensor(made)) for made in pairs[key])))
+    return tuple(found)
 
 
-def skips(record: Record) -> tuple[tuple[BoxKey, BoxKey], ...]:
+def _order(record: Record) -> list[BoxKey]:
+    block = record.block
+    order = _PARALLEL if block.parallel and block.d_ff else _ORDERS[block.norm]
+    return [key for key in order if block.d_ff or key not in _FFN_BOXES]
+
+
+def branches(record: Record) -> tuple[tuple[BoxKey, ...], ...]:
+    """The boxes of a parallel block that stand beside each other, a row for each branch; () for other blocks."""
+    if not (record.block.parallel and record.block.d_ff):
+        return ()
+    return ("attention_norm", "attention"), ("ffn_norm", "ffn")
+
+
+def arrows(record: Record) -> tuple[Edge, ...]:
+    """From which box the numbers go to which, save past a sublayer (`skips`)."""
+    if not branches(record):
+        order = _order(record)
+        return tuple(pairwise(order))
+    return tuple(
+        edge
+        for norm, sublayer in branches(record)
+        for edge in (("input", norm), (norm, sublayer), (sublayer, "ffn_sum"))
+    )
+
+
+def skips(record: Record) -> tuple[Edge, ...]:
     """The residual connections of a block: from which box to which sum x is carried past a sublayer."""
-    around_attention: tuple[BoxKey, BoxKey] = ("input", "attention_sum")
+    around_attention: Edge = ("input", "attention_sum")
     if not record.block.d_ff:
         return (around_attention,)
+    if branches(record):
+        return (("input", "ffn_sum"),)
     return around_attention, ("attention_norm" if record.block.norm == "post" else "attention_sum", "ffn_sum")
 
 
@@ -65,37 +103,41 @@ class Residual:
     carried: Floats  # ‖x‖, what is carried past the sublayer
     added: Floats  # ‖sublayer(x)‖
     total: Floats  # ‖x + sublayer(x)‖
+    beside: Floats | None = None  # ‖attention(x)‖, where attention is added in the same sum as the FFN
 
 
 def residual(record: Record, sublayer: Literal["attention", "ffn"]) -> Residual:
     """The norms around attention or around the FFN."""
     steps = record.steps
-    parts = (
-        (steps.input, steps.attention.output, steps.attention_sum)
-        if sublayer == "attention"
-        else (steps.middle, steps.ffn.output, steps.ffn_sum)
-    )
-    return Residual(*(np.linalg.norm(array(tensor(part)), axis=-1).astype(np.float32) for part in parts))
+    if sublayer == "attention":
+        return Residual(*map(_lengths, (steps.input, steps.attention.output, steps.attention_sum)))
+    if branches(record):
+        return Residual(*map(_lengths, (steps.input, steps.ffn.output, steps.ffn_sum, steps.attention.output)))
+    return Residual(*map(_lengths, (steps.middle, steps.ffn.output, steps.ffn_sum)))
+
+
+def _lengths(part: Tensor | None) -> Floats:
+    return np.linalg.norm(array(tensor(part)), axis=-1).astype(np.float32)
 
 
 @dataclass(frozen=True, eq=False)
 class Normalisation:
-    """Layer normalisation of one token: d_model features, one mean, one deviation."""
+    """Normalisation of one token: d_model features, one scale and, in LayerNorm, one mean."""
 
     before: Floats  # (d_model,)
-    mean: float
-    deviation: float  # √(variance + ε)
-    normalised: Floats  # (d_model,): mean 0, deviation 1
-    after: Floats  # (d_model,): · γ + β
+    mean: float | None  # None for RMSNorm, which takes none off
+    scale: float  # √(variance + ε); RMSNorm: √(mean of squares + ε)
+    normalised: Floats  # (d_model,)
+    after: Floats  # (d_model,): · γ, in LayerNorm + β
 
 
 def normalisation(record: Record, which: Literal["attention_norm", "ffn_norm"], token: int) -> Normalisation:
-    """What one layer normalisation did to one token, as it recorded it."""
+    """What one normalisation did to one token, as it recorded it."""
     steps = record.steps.attention_norm if which == "attention_norm" else record.steps.ffn_norm
     return Normalisation(
         before=array(tensor(steps.input))[token],
-        mean=float(array(tensor(steps.mean))[token, 0]),
-        deviation=float(array(tensor(steps.scale))[token, 0]),
+        mean=None if steps.mean is None else float(array(steps.mean)[token, 0]),
+        scale=float(array(tensor(steps.scale))[token, 0]),
         normalised=array(tensor(steps.normalised))[token],
         after=array(tensor(steps.output))[token],
     )
@@ -167,18 +209,18 @@ def movement(record: Record, token: int) -> Movement:
         return array((sublayer(sign * x) - sublayer(x)).abs()).max(axis=-1)  # type: ignore[no-any-return]
 
     return Movement(
-        attention=moved(lambda x: block.attention(x, mask)[0], tensor(steps.attention_input)),
+        attention=moved(lambda x: block.attention(x, mask, rotation=record.rotation)[0], tensor(steps.attention_input)),
         ffn=moved(block.ffn, tensor(steps.ffn_input)) if block.d_ff else None,
     )
 
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """The same weights read as h heads of d_k and as one head of d_model."""
+    """The same weights read as h heads of d_k and as one head of all their columns."""
 
     heads: Floats  # (h, N, N), as recorded
     average: Floats  # (N, N), the mean of the h maps
-    one: Floats  # (N, N), with the same W_q and W_k and one softmax over all d_model products
+    one: Floats  # (N, N), with the same queries and keys and one softmax over the products of all columns
     heads_entropy: Floats  # (h, N), nats
     average_entropy: Floats  # (N,)
     one_entropy: Floats  # (N,)
@@ -186,16 +228,13 @@ class Split:
 
 @torch.inference_mode()
 def one_against_many(record: Record) -> Split:
-    """The block's heads beside one head over all of d_model, run with the block's own projections."""
-    attention = record.block.attention
-    with torch.device("meta"):
-        single = MultiHeadAttention(attention.d_model, 1)
-    single.W_q, single.W_k, single.W_v, single.W_o = attention.W_q, attention.W_k, attention.W_v, attention.W_o
-    mask = None if record.allowed.all() else torch.from_numpy(record.allowed)
-    kept = AttentionSteps()
-    single(tensor(record.steps.attention_input), mask, steps=kept)
+    """The block's heads beside one head over all h · d_k columns: its product is the sum of the heads' products."""
+    products = tensor(record.steps.attention.products).sum(dim=1)  # (1, N, N)
+    allowed = torch.from_numpy(record.allowed)
+    scores = (products / math.sqrt(record.width)).masked_fill(~allowed, -math.inf)
+    one = scores.softmax(dim=-1).masked_fill(~allowed.any(dim=-1, keepdim=True), 0.0)  # a row that sees nothing is 0
     heads = tensor(record.steps.attention.attention)  # (1, h, N, N)
-    average, one = heads.mean(dim=1), tensor(kept.attention)[:, 0]  # (1, N, N) each
+    average = heads.mean(dim=1)  # (1, N, N)
     return Split(
         heads=array(heads),
         average=array(average),
@@ -241,7 +280,8 @@ class SameNumber:
 
 def same_number(record: Record) -> SameNumber:
     """Head k of the first layer against head k of the last, where k is the recorded head."""
-    first, last = record.head_weights[0].astype(np.float64), record.head_weights[-1].astype(np.float64)
+    rows = slice(record.head * record.d_k, (record.head + 1) * record.d_k)
+    first, last = (weights[rows].astype(np.float64).ravel() for weights in record.stack.query_weights)
     lengths = np.linalg.norm(first) * np.linalg.norm(last)
-    difference = np.abs(record.head_maps[0] - record.head_maps[-1]).sum(axis=-1) / 2
+    difference = np.abs(np.subtract(*(maps[record.head] for maps in record.stack.maps))).sum(axis=-1) / 2
     return SameNumber(float(first @ last / lengths) if lengths else 0.0, float(difference.mean()))

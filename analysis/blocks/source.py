@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,16 +13,19 @@ from typing import Any
 
 from model.attention import MultiHeadAttention, scaled_dot_product_attention
 from model.blocks import FeedForward, TransformerBlock
-from model.norms import LayerNorm
+from model.norms import LayerNorm, RMSNorm
 from model.positions import Embeddings
+from model.rotary import rotate
+from model.transformer import Transformer
 
 ROOT = Path(__file__).resolve().parents[2]
 _RECORDING = "if steps is not None:"
+_ASIDE = re.compile(r"  # type: ignore.*")  # to the checker of types, not to the reader
 
 
 @dataclass(frozen=True)
 class Excerpt:
-    """Some lines of a file. Lines that only record steps are left out, so numbers may have gaps."""
+    """Some lines of a file. What only records steps is left out, so numbers may have gaps; so are asides to tools."""
 
     file: str  # relative to the project
     numbers: tuple[int, ...]  # from 1
@@ -38,7 +42,10 @@ _forward = MultiHeadAttention.forward
 # What ran → the function, the first line and the last line, each by how it begins.
 _PLACES: dict[str, tuple[Callable[..., Any], str, str]] = {
     "embed": (Embeddings.forward, "x: Tensor = self.token(ids)", "x = x + table"),
-    "project": (_forward, "q = self.split_heads", "v = self.share_heads"),
+    "project": (_forward, "q = self.split_heads", "v = self.split_heads"),
+    "qk_norm": (_forward, "if self.has_qk_norm", "q, k = self.q_norm"),
+    "rotate": (rotate, "cosines, sines", "return"),
+    "share": (_forward, "k, v = self.share_heads", ""),
     "split": (MultiHeadAttention.split_heads, "batch, n_tokens", "return"),
     "scores": (scaled_dot_product_attention, "scores = torch.matmul", ""),
     "scale": (scaled_dot_product_attention, "scores /=", ""),
@@ -56,6 +63,8 @@ _PLACES: dict[str, tuple[Callable[..., Any], str, str]] = {
     "ffn_sum": (TransformerBlock.forward, "ffn_sum = middle +", ""),
     "block_output": (TransformerBlock.forward, "output = ", ""),
     "layer_norm": (LayerNorm.forward, "output, mean, inverse =", ""),
+    "rms_norm": (RMSNorm.forward, "inverse = torch.rsqrt", "output ="),
+    "next": (Transformer.logits, "matrix: nn.Module", "return F.linear"),
 }
 
 
@@ -75,7 +84,7 @@ def excerpt(name: str) -> Excerpt:
         recording = indent if line.strip() == _RECORDING else None
         if recording is None:
             numbers.append(start + index)
-            kept.append(line)
+            kept.append(_ASIDE.sub("", line))
     file = Path(inspect.getsourcefile(function) or "").resolve().relative_to(ROOT)
     return Excerpt(file.as_posix(), tuple(numbers), textwrap.dedent("".join(kept)).rstrip())
 

@@ -1,128 +1,34 @@
-"""One recorded forward, and its attention told step by step: names, shapes and numbers of every intermediate tensor.
+"""Attention of a recorded layer told step by step: names, formulas, shapes and numbers of every intermediate tensor.
 
-All numbers are the ones that the modules themselves kept while they ran (model.attention.AttentionSteps,
-model.blocks.BlockSteps). Shape letters: see model.attention.
+Shape letters: see model.attention; h_kv key heads.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-import torch
-from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
-from model.blocks import BlockSteps, TransformerBlock
-from model.errors import HeadworkError
+from analysis.blocks.record import Floats, Record, array, tensor
 
-Floats = NDArray[np.float32]
-Bools = NDArray[np.bool_]
 _SYMBOLS = {"products": "QKᵀ", "scores": "QKᵀ / √d_k", "masked_scores": "QKᵀ / √d_k + M", "head": "A V"}
-StageKey = Literal["input", "project", "split", "scores", "scale", "mask", "softmax", "mix", "concat", "output"]
-
-
-@dataclass(frozen=True, eq=False)
-class Record:
-    """One forward of B = 1 sentence: every step of one layer, and of the other layers what is needed to compare them.
-
-    Attributes:
-        labels: the N tokens as shown.
-        allowed: (N, N), True = the query (row) may attend to the key (column).
-        layer: which layer `block` and `steps` are of, from 0.
-        head: which head `head_maps` and `head_weights` are of, from 0.
-        hidden_states: (L + 1, N, d_model): what enters the first layer, then what each layer hands on.
-        head_maps: (L, N, N), the map of this head number in every layer.
-        head_weights: (L, d_k · d_model), the rows of W_q that make this head's queries, in every layer.
-    """
-
-    labels: tuple[str, ...]
-    allowed: Bools
-    layer: int
-    head: int
-    block: TransformerBlock
-    steps: BlockSteps
-    hidden_states: Floats
-    head_maps: Floats
-    head_weights: Floats
-
-    @property
-    def n_tokens(self) -> int:
-        """N."""
-        return len(self.labels)
-
-    @property
-    def n_layers(self) -> int:
-        """L."""
-        return len(self.head_maps)
-
-    @property
-    def n_heads(self) -> int:
-        """Number of heads, h."""
-        return self.block.attention.num_heads
-
-    @property
-    def d_model(self) -> int:
-        """Width of a hidden state."""
-        return self.block.attention.d_model
-
-    @property
-    def d_k(self) -> int:
-        """Width of one head."""
-        return self.block.attention.d_k
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes it keeps in memory, the weights of its block included."""
-        own = self.hidden_states.nbytes + self.head_maps.nbytes + self.head_weights.nbytes + self.allowed.nbytes
-        weights = sum(4 * parameter.numel() for parameter in self.block.parameters())
-        return own + weights + sum(4 * tensor.numel() for tensor in _tensors(self.steps))
-
-
-@torch.inference_mode()
-def record_forward(
-    blocks: Iterable[nn.Module], x: Tensor, allowed: Tensor, labels: Sequence[str], *, layer: int, head: int
-) -> Record:
-    """Every step of one block, from a run of blocks in a row.
-
-    Args:
-        blocks: in eval mode. One at a time is needed, so they may be made as they are asked for.
-        x: (1, N, d_model).
-        allowed: (N, N).
-        labels: N.
-        layer: whose steps to keep, from 0.
-        head: whose map to keep in every layer, from 0.
-    """
-    mask = None if bool(allowed.all()) else allowed
-    hidden, maps, weights = [array(x)], [], []
-    kept: tuple[TransformerBlock, BlockSteps] | None = None
-    for number, block in enumerate(blocks):
-        assert isinstance(block, TransformerBlock)
-        steps = BlockSteps() if number == layer else None
-        x, attention = block(x, mask, steps=steps)
-        hidden.append(array(x))
-        maps.append(array(attention)[head].copy())
-        rows = slice(head * block.attention.d_k, (head + 1) * block.attention.d_k)
-        weight: Tensor = block.attention.W_q.weight  # type: ignore[assignment]
-        weights.append(weight.detach()[rows].flatten().numpy().copy())
-        if steps is not None:
-            kept = block, steps
-    if kept is None:
-        raise ValueError(f"There is no layer {layer + 1}: there are {len(maps)}.")
-    return Record(
-        labels=tuple(labels),
-        allowed=allowed.numpy(),
-        layer=layer,
-        head=head,
-        block=kept[0],
-        steps=kept[1],
-        hidden_states=np.stack(hidden),
-        head_maps=np.stack(maps),
-        head_weights=np.stack(weights),
-    )
+StageKey = Literal[
+    "input",
+    "project",
+    "split",
+    "qk_norm",
+    "rotate",
+    "scores",
+    "scale",
+    "mask",
+    "softmax",
+    "mix",
+    "concat",
+    "output",
+    "next",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,33 +51,97 @@ class Stage:
 
 
 def attention_stages(record: Record) -> tuple[Stage, ...]:
-    """Multi-head attention of the recorded layer, from its input to its output."""
-    n, d_model, h, d_k = record.n_tokens, record.d_model, record.n_heads, record.d_k
-    whole, heads, maps = (1, n, d_model), (1, h, n, d_k), (1, h, n, n)
-    projection = f"W {(d_model, d_model)}"
-    told: tuple[tuple[StageKey, str, str], ...] = (
-        ("input", r"x \in \mathbb{R}^{N \times d_{model}}", f"x {whole}"),
-        ("project", r"Q = xW^Q, \quad K = xW^K, \quad V = xW^V", f"x {whole} · {projection} → Q, K, V: {whole}"),
+    """Multi-head attention of the recorded layer, from its input to its output, with the steps that the model has.
+
+    Where a model predicts the next token, the last stage is that: it has no matrix of its own here
+    (see analysis.blocks.next_token).
+    """
+    made = _tensors(record)
+    stages = [*_before_the_product(record), *_from_the_product_on(record)]
+    model = record.stack.transformer
+    if model is not None and model.config.output != "none":
+        whole, n_vocabulary = (1, record.n_tokens, record.d_model), model.config.vocab_size
+        shapes = f"x after layer {record.n_layers} {whole} → norm {whole} · W {(record.d_model, n_vocabulary)} → "
+        formula = r"\ell = \mathrm{norm}(x_L)\,W^{out}, \qquad p = \mathrm{softmax}(\ell)"
+        stages.append(("next", formula, shapes + f"logits {(1, record.n_tokens, n_vocabulary)}"))
+    return tuple(
+        Stage(
+            key,
+            formula,
+            shapes,
+            tuple(
+                Matrix(_SYMBOLS.get(name, name), tuple(each.shape), array(each))
+                for name, each in made.get(key, {}).items()
+            ),
+        )
+        for key, formula, shapes in stages
+    )
+
+
+Told = tuple[StageKey, str, str]  # its formula and its shapes
+
+
+def _before_the_product(record: Record) -> list[Told]:
+    n, d_model, h, h_kv, d_k = record.n_tokens, record.d_model, record.n_heads, record.n_key_heads, record.d_k
+    x, all_q, all_k = (1, n, d_model), (1, n, h * d_k), (1, n, h_kv * d_k)
+    q, k = (1, h, n, d_k), (1, h_kv, n, d_k)
+    is_split = record.width == d_model
+    to_q, to_k = f"W {(d_model, h * d_k)}", f"W {(d_model, h_kv * d_k)}"
+    projected, dealt = f"x {x} · {to_q} → Q, K, V: {all_q}", f"{all_q} → view {(1, n, h, d_k)} → transpose {q}"
+    letters = r"Q \to Q_1, \dots, Q_h"
+    if h_kv < h:
+        projected = f"x {x} · {to_q} → Q {all_q}\nx {x} · {to_k} → K, V: {all_k}"
+        dealt = f"Q {dealt}\nK, V {all_k} → view {(1, n, h_kv, d_k)} → transpose {k}"
+        letters += r", \quad K \to K_1, \dots, K_{h_{kv}}"
+    width = rf"d_k = d_{{model}} / h = {d_model} / {h} = {d_k}" if is_split else f"d_k = {d_k}"
+    told: list[Told] = [
+        ("input", r"x \in \mathbb{R}^{N \times d_{model}}", f"x {x}"),
+        ("project", r"Q = xW^Q, \quad K = xW^K, \quad V = xW^V", projected),
+        ("split", rf"\begin{{gathered}} {letters} \\ {width} \end{{gathered}}", dealt),
+    ]
+    both = f"Q {q} → {q}, K {k} → {k}"
+    if record.block.attention.has_qk_norm:
+        formula = r"q \leftarrow \frac{q}{\sqrt{\tfrac{1}{d_k} \sum_c q_c^2 + \varepsilon}} \odot \gamma_q"
+        told.append(("qk_norm", formula, both))
+    if record.rotation is not None:
+        half = "w / 2" if record.rotation[0].size(-1) < d_k else "d_k / 2"
+        formula = (
+            r"\begin{gathered} q_c \leftarrow q_c \cos m\theta_c - q_{c'} \sin m\theta_c \\ "
+            r"q_{c'} \leftarrow q_c \sin m\theta_c + q_{c'} \cos m\theta_c \\ "
+            rf"c' = c + {half} \end{{gathered}}"
+        )
+        told.append(("rotate", formula, both))
+    return told
+
+
+def _from_the_product_on(record: Record) -> list[Told]:
+    n, h, d_k, width = record.n_tokens, record.n_heads, record.d_k, record.width
+    whole, heads, maps = (1, n, width), (1, h, n, d_k), (1, h, n, n)
+    shared = f"K {(1, record.n_key_heads, n, d_k)} → each for {record.group} query heads {heads}\n"
+    key = "i" if record.group == 1 else r"{g(i)}"
+    groups = rf", \quad g(i) = \lceil i / {record.group} \rceil" if record.group > 1 else ""
+    return [
         (
-            "split",
-            r"\begin{gathered} Q \to Q_1, \dots, Q_h \\ d_k = d_{model} / h = "
-            + f"{d_model} / {h} = {d_k}"
-            + r" \end{gathered}",
-            f"{whole} → view {(1, n, h, d_k)} → transpose {heads}",
+            "scores",
+            rf"Q_i K_{key}^\top{groups}",
+            (shared if record.group > 1 else "") + f"{heads} · {(1, h, d_k, n)} → {maps}",
         ),
-        ("scores", r"Q_i K_i^\top", f"{heads} · {(1, h, d_k, n)} → {maps}"),
         (
             "scale",
-            r"\frac{Q_i K_i^\top}{\sqrt{d_k}}, \qquad \sqrt{d_k} = \sqrt{" + f"{d_k}}} = {math.sqrt(d_k):.2f}",
+            rf"\frac{{Q_i K_{key}^\top}}{{\sqrt{{d_k}}}}, \qquad \sqrt{{d_k}} = \sqrt{{{d_k}}} = {math.sqrt(d_k):.2f}",
             f"{maps} → {maps}",
         ),
         (
             "mask",
-            r"\frac{Q_i K_i^\top}{\sqrt{d_k}} + M, \qquad M \in \{0, -\infty\}",
+            rf"\frac{{Q_i K_{key}^\top}}{{\sqrt{{d_k}}}} + M, \qquad M \in \{{0, -\infty\}}",
             f"{maps} + {(n, n)} → {maps}",
         ),
-        ("softmax", r"A_i = \mathrm{softmax}\left(\frac{Q_i K_i^\top}{\sqrt{d_k}} + M\right)", f"{maps} → {maps}"),
-        ("mix", r"\mathrm{head}_i = A_i V_i", f"{maps} · {heads} → {heads}"),
+        (
+            "softmax",
+            rf"A_i = \mathrm{{softmax}}\left(\frac{{Q_i K_{key}^\top}}{{\sqrt{{d_k}}}} + M\right)",
+            f"{maps} → {maps}",
+        ),
+        ("mix", rf"\mathrm{{head}}_i = A_i V_{key}", f"{maps} · {heads} → {heads}"),
         (
             "concat",
             r"\mathrm{Concat}(\mathrm{head}_1, \dots, \mathrm{head}_h)",
@@ -181,17 +151,17 @@ def attention_stages(record: Record) -> tuple[Stage, ...]:
             "output",
             r"\begin{gathered} \mathrm{MultiHead}(Q, K, V) = \\ "
             r"\mathrm{Concat}(\mathrm{head}_1, \dots, \mathrm{head}_h)\,W^O \end{gathered}",
-            f"{whole} · {projection} → {whole}",
+            f"{whole} · W {(width, record.d_model)} → {(1, n, record.d_model)}",
         ),
-    )
-    tensors = _stage_tensors(record)
-    return tuple(Stage(key, formula, shapes, tensors[key]) for key, formula, shapes in told)
+    ]
 
 
-def _stage_tensors(record: Record) -> dict[StageKey, tuple[Matrix, ...]]:
-    """What each stage made, as recorded."""
+def _tensors(record: Record) -> dict[StageKey, dict[str, Tensor]]:
+    """What each stage made, as recorded. Keys and values stand once for each key head until the product."""
     steps, merge = record.steps.attention, record.block.attention.merge_heads
-    split = {"Q": tensor(steps.queries), "K": tensor(steps.keys), "V": tensor(steps.values)}
+    values = tensor(steps.values)[:, :: record.group]
+    split = {"Q": tensor(steps.projected_queries), "K": tensor(steps.projected_keys), "V": values}
+    turned = {"Q": tensor(steps.queries), "K": tensor(steps.keys)[:, :: record.group]}
     made: dict[StageKey, dict[str, Tensor]] = {
         "input": {"x": tensor(record.steps.attention_input)},
         "project": {letter: merge(each) for letter, each in split.items()},
@@ -203,99 +173,16 @@ def _stage_tensors(record: Record) -> dict[StageKey, tuple[Matrix, ...]]:
         "mix": {"head": tensor(steps.head_outputs)},
         "concat": {"concat": tensor(steps.concatenated)},
         "output": {"output": tensor(steps.output)},
+        "rotate": turned,
     }
-    return {
-        key: tuple(Matrix(_SYMBOLS.get(name, name), tuple(each.shape), array(each)) for name, each in of_stage.items())
-        for key, of_stage in made.items()
-    }
+    if steps.normed_queries is not None and steps.normed_keys is not None:
+        made["qk_norm"] = {"Q": steps.normed_queries, "K": steps.normed_keys}
+    return made
 
 
-@dataclass(frozen=True, eq=False)
-class CellPath:
-    """One weight of one head, followed from the query and the key down to the output.
-
-    Every number is a recorded one, except `products` (query · key, number by number), `exponentials`
-    (e to the score minus the largest score of the row, as softmax computes it) and `parts` (weight · value).
-    """
-
-    query: Floats  # (d_k,)
-    key: Floats  # (d_k,)
-    products: Floats  # (d_k,)
-    dot: float
-    scaled: float
-    masked: float  # −inf where the mask forbids this key
-    scores: Floats  # (N,) the whole masked row
-    largest: float
-    exponentials: Floats  # (N,)
-    row_sum: float
-    weight: float
-    weights: Floats  # (N,) the whole row of the map
-    value: Floats  # (d_k,)
-    parts: Floats  # (d_k,) weight · value
-    mixed: Floats  # (d_k,) the row of the head's output: parts of all keys added up
-
-
-def cell_path(record: Record, head: int, query: int, key: int) -> CellPath:
-    """Follows the cell (query, key) of a head. Indices from 0.
-
-    Raises:
-        HeadworkError: there is no such head, query or key.
-    """
-    for name, index, most in (("head", head, record.n_heads), ("query", query, record.n_tokens)):
-        _check_index(name, index, most)
-    _check_index("key", key, record.n_tokens)
+def before(record: Record, key: StageKey) -> tuple[Floats, Floats]:
+    """Q (h, N, d_k) and K (h_kv, N, d_k) as they enter the norm of q and k, or the rotation."""
     steps = record.steps.attention
-    q, k, v = (array(tensor(made))[head] for made in (steps.queries, steps.keys, steps.values))  # (N, d_k) each
-    scores = array(tensor(steps.masked_scores))[head, query]
-    weights = array(tensor(steps.attention))[head, query]
-    empty = bool(np.isneginf(scores).all())
-    largest = 0.0 if empty else float(scores.max())
-    exponentials = np.exp(scores - largest)
-    return CellPath(
-        query=q[query],
-        key=k[key],
-        products=q[query] * k[key],
-        dot=float(array(tensor(steps.products))[head, query, key]),
-        scaled=float(array(tensor(steps.scores))[head, query, key]),
-        masked=float(scores[key]),
-        scores=scores,
-        largest=largest,
-        exponentials=exponentials,
-        row_sum=float(exponentials.sum()),
-        weight=float(weights[key]),
-        weights=weights,
-        value=v[key],
-        parts=weights[key] * v[key],
-        mixed=array(tensor(steps.head_outputs))[head, query],
-    )
-
-
-def tensor(recorded: Tensor | None) -> Tensor:
-    """A step that the forward has recorded."""
-    if recorded is None:
-        raise ValueError("This forward did not record that step.")
-    return recorded
-
-
-def array(made: Tensor) -> Floats:
-    """(1, …) → (…), as numpy."""
-    numbers: Floats = made.detach()[0].numpy()
-    return numbers
-
-
-def _tensors(steps: object) -> list[Tensor]:
-    """Every tensor below a dataclass of steps, each piece of memory once."""
-    found: dict[int, Tensor] = {}
-    waiting: list[object] = [steps]
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, Tensor):
-            found[item.data_ptr()] = item
-        elif is_dataclass(item):
-            waiting += [getattr(item, field.name) for field in fields(item)]
-    return list(found.values())
-
-
-def _check_index(name: str, index: int, most: int) -> None:
-    if not 0 <= index < most:
-        raise HeadworkError("There is no {name} {number}: there are {most}.", name=name, number=index + 1, most=most)
+    if key == "rotate" and steps.normed_queries is not None:
+        return array(tensor(steps.normed_queries)), array(tensor(steps.normed_keys))
+    return array(tensor(steps.projected_queries)), array(tensor(steps.projected_keys))

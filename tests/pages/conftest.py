@@ -14,8 +14,15 @@ from streamlit.testing.v1 import AppTest
 from model.transformer import Transformer
 from ui.frame import loading
 from ui.frame.languages import NO_WIDTH
+from ui.inside import runs
 
 ROOT = Path(__file__).parents[2]
+INSIDE_TABS = {
+    "steps": "Attention, step by step",
+    "cell": "One cell",
+    "block": "The block",
+    "layers": "Heads and layers",
+}
 FAULT = "Something went wrong"  # the app answers a fault of its own with this sentence instead of a traceback
 
 
@@ -115,3 +122,43 @@ def forwards(monkeypatch):
 
     monkeypatch.setattr(Transformer, "forward", counted)
     return ran
+
+
+@pytest.fixture
+def inside(app):
+    """The page, opened; `open` with a link's values as for App."""
+    runs.records.clear()
+    runs.stacks.clear()
+
+    class Inside:
+        def __init__(self):
+            self.app = app
+
+        def open(self, tab="steps", **link):
+            for name, value in link.items():
+                app.test.query_params[name] = value
+            app.run()
+            app.test.switch_page("pages/inside.py")
+            for name, value in link.items():  # a page change in the browser keeps the link that it was opened with
+                app.test.query_params[name] = value
+            app.run()
+            return self.tab(tab) if tab != "steps" else self
+
+        def tab(self, name):
+            app.test.session_state["inside_tab_tabs_en"] = INSIDE_TABS[name]
+            app.run()
+            return self
+
+        def set(self, **values):
+            for name, value in values.items():
+                app.test.session_state[f"inside_{name}"] = value
+            app.run()
+            return self
+
+        def matrix(self, index=0):
+            """The numbers of a figure's first heatmap, without the gaps between tiles."""
+            z = app.figures()[index]["data"][0]["z"]
+            values = np.frombuffer(base64.b64decode(z["bdata"]), z["dtype"])
+            return values[~np.isnan(values)]
+
+    return Inside()

@@ -1,7 +1,5 @@
 """Inside a block: every control, every step's numbers, impossible sizes, hostile text and links."""
 
-import base64
-
 import numpy as np
 import pytest
 import torch
@@ -10,55 +8,11 @@ from analysis.blocks.steps import StageKey, attention_stages
 from analysis.blocks.worked_examples import EXAMPLES, LABELS, worked_example
 from model import MultiHeadAttention
 from tests.models import load
+from tests.pages.conftest import INSIDE_TABS as TABS
 from ui.inside import runs
 from ui.inside.controls import OWN
 
-TABS = {
-    "steps": "Attention, step by step",
-    "cell": "One cell",
-    "block": "The block",
-    "layers": "Heads and layers",
-}
 STAGES = StageKey.__args__
-
-
-@pytest.fixture
-def inside(app):
-    """The page, opened; `open` with a link's values as for App."""
-    runs.records.clear()
-
-    class Inside:
-        def __init__(self):
-            self.app = app
-
-        def open(self, tab="steps", **link):
-            for name, value in link.items():
-                app.test.query_params[name] = value
-            app.run()
-            app.test.switch_page("pages/inside.py")
-            for name, value in link.items():  # a page change in the browser keeps the link that it was opened with
-                app.test.query_params[name] = value
-            app.run()
-            return self.tab(tab) if tab != "steps" else self
-
-        def tab(self, name):
-            app.test.session_state["inside_tab_tabs_en"] = TABS[name]
-            app.run()
-            return self
-
-        def set(self, **values):
-            for name, value in values.items():
-                app.test.session_state[f"inside_{name}"] = value
-            app.run()
-            return self
-
-        def matrix(self, index=0):
-            """The numbers of a figure's first heatmap, without the gaps between tiles."""
-            z = app.figures()[index]["data"][0]["z"]
-            values = np.frombuffer(base64.b64decode(z["bdata"]), z["dtype"])
-            return values[~np.isnan(values)]
-
-    return Inside()
 
 
 def test_opens_on_the_worked_example_of_the_course(inside):
@@ -82,7 +36,7 @@ def test_from_x_to_the_output_every_tensor_of_the_example_is_found_with_its_numb
         inside.set(step=step)
         found[step] = sorted(inside.matrix())
         assert inside.app.test.get("latex"), step
-    record = runs.example(EXAMPLES["cat"], _everything(), 0, 0)
+    record = runs.example(EXAMPLES["cat"], _everything(), 0)
     for stage in attention_stages(record):
         shown = stage.matrices[:1] if stage.key == "split" else stage.matrices
         expected = np.concatenate([matrix.values.ravel() for matrix in shown])

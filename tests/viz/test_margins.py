@@ -8,7 +8,7 @@ import pytest
 
 from analysis import by_pieces, compare
 from analysis.blocks.reshape import split
-from model import Mask, load
+from model import Mask, TransformerConfig, load
 from viz.block import bars, curve_figure, drift_figure, entropies_figure, lines
 from viz.comparison import difference_heatmap
 from viz.cost import memory_figure, table_3_figure
@@ -20,8 +20,9 @@ from viz.maps import MOST_CELLS, Maps
 from viz.mask_effects import moves, row_sums
 from viz.mask_flow import flow_graph, gallery
 from viz.masks import Panel, difference_map, mask_matrix, reach_map, score_map, weight_map
+from viz.reshape import reshape_figure
 from viz.scores import Bar, Scores, head_bars, score_grid, used_against_looked
-from viz.steps import Tiles, reshape_figure, tiles_figure
+from viz.steps import Tiles, tiles_figure
 from viz.style import is_less, luminance
 from viz.theme import GROUND, TEXT, text_width
 
@@ -74,7 +75,7 @@ def figures(labels):
         "curve": curve_figure(share, share, share, share, names=("a", "b"), x_title="x"),
         "entropies": entropies_figure(share[None], share, share, labels, selected=0, equal=1.0),
         "drift": drift_figure(share[None], share[None], labels, selected=0),
-        "memory": memory_figure(6, 12),
+        "memory": memory_figure(TransformerConfig(9, 36, 12, 6, 48, num_key_heads=3), 2),
         "table 3": table_3_figure(),
         "relations": relations_figure(answers, None, ["left", "twin"], chance=0.1),
         "entropy": entropy_figure([0, 1], np.ones((2, 1, 2)), 12),

@@ -214,3 +214,9 @@ def test_the_gallery_is_small_whatever_the_sentence(n):
     assert (z[:, :cells] == 1).all() and (z[:, cells] == 2).all()
     np.testing.assert_array_equal(z[:, cells + 1 :] == 1, causal(cells))
     assert len(plotly.io.to_json(figure, validate=False)) < 40_000
+
+
+def test_row_sums_of_a_long_text_say_that_a_bar_is_the_least_of_its_rows():
+    long = row_sums(np.linspace(0.2, 1, 300), [str(i) for i in range(300)], Panel("row sums"))
+    assert "row sums, the least of each 3" in long.to_json() and long.data[0].x[0] == pytest.approx(0.2)
+    assert "the least" not in row_sums(np.ones(5), list("abcde"), Panel("row sums")).to_json()

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from analysis.blocks.reshape import split
-from viz.steps import MOST_CELLS, Tiles, head_colour, reshape_figure, tiles_figure
+from viz.reshape import reshape_figure
+from viz.steps import MOST_CELLS, Tiles, head_colour, tiles_figure
 
 
 def cells(figure, trace=0):
@@ -87,3 +88,35 @@ def test_the_reshape_shows_every_number_twice_in_the_colour_of_its_head(way):
     assert len(figure.layout.shapes) == 48
     for text, shape in zip(texts, figure.layout.shapes, strict=True):
         assert shape.fillcolor == head_colour(text % 8 // 4)
+
+
+def test_heads_that_share_keys_have_one_colour():
+    tiles = Tiles(np.ones((6, 2, 2)), list("abcdef"), ["x", "y"], group=3)
+    colours = [shape.fillcolor for shape in tiles_figure(tiles).layout.shapes]
+    assert colours == [head_colour(0)] * 3 + [head_colour(1)] * 3
+    columns = Tiles(np.ones((1, 2, 12)), ["Q"], ["x", "y"], heads=6, group=3)
+    strips = tiles_figure(columns).layout.shapes
+    assert [strip.fillcolor for strip in strips] == colours and strips[0].x1 == strips[1].x0 == 2
+
+
+def test_marked_columns_are_marked_on_every_tile():
+    tiles = Tiles(np.ones((2, 2, 4)), ["before", "after"], ["x", "y"], marked=(0, 2))
+    marks = [(shape.x0, shape.x1) for shape in tiles_figure(tiles).layout.shapes]
+    assert len(marks) == 4 and all(x1 - x0 == 1 for x0, x1 in marks) and marks[1][0] - marks[0][0] == 2
+
+
+def test_one_huge_number_does_not_take_the_colours_from_all_others():
+    cells = np.linspace(-1, 1, 400, dtype=np.float32).reshape(1, 4, 100)
+    usual = tiles_figure(Tiles(cells, ["x"], list("abcd"))).data[0]
+    assert usual.zmax == 1 and usual.colorbar.ticktext[-1] == "1.00"
+    cells[0, 0, 0] = -20_000
+    figure = tiles_figure(Tiles(cells, ["x"], list("abcd"))).data[0]
+    assert 3 < figure.zmax < 4 and figure.colorbar.ticktext[-1].startswith("≥ ")
+    assert np.nanmin(figure.z) == -20_000  # the number itself stays for the pointer
+
+
+def test_masked_weights_are_grey_and_say_so():
+    cells = np.array([[[1.0, -np.inf], [0.5, 0.5]]])
+    figure = tiles_figure(Tiles(cells, ["A"], ["x", "y"], scale="weights"))
+    assert np.isnan(figure.data[0].z[0, 1]) and figure.data[1].z[0, 1] == 1
+    assert ": 0, masked" in figure.data[1].hovertemplate and figure.data[1].text[0][1] == "0"

@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from analysis.blocks.steps import Record
+from analysis.blocks.record import Record
 from analysis.blocks.worked_examples import EXAMPLES, Sizes, check_sizes
 from model import HeadworkError, Mask
 from model.blocks import Activation, NormPlace
@@ -75,10 +75,10 @@ def _example() -> Record:
     sizes = example_sizes()
     layer, head = _layer_head(sizes.layers, sizes.heads)
     try:
-        return runs.example(sizes, controls.mask(), layer, head)
+        return runs.example(sizes, controls.mask(), layer).of_head(head)
     except HeadworkError:  # a mask drawn for another number of tokens
         small(_("Runs without the mask in the sidebar: it was drawn for another sentence."))
-        return runs.example(sizes, Mask.bidirectional(), layer, head)
+        return runs.example(sizes, Mask.bidirectional(), layer).of_head(head)
 
 
 def _open_reshape() -> None:
@@ -92,7 +92,7 @@ def _model() -> Record:
     loaded = loading.load_model(controls.model())
     layer, head = controls.layer_head(loaded.n_layers, loaded.n_heads, menus=True)
     with st.spinner(_("Loading the model and reading the sentence…")):
-        return runs.trained(controls.sentence(), loaded.id, controls.mask(), layer, head)
+        return runs.trained(controls.sentence(), loaded.id, controls.mask(), layer).of_head(head)
 
 
 def _sentence(row: DeltaGenerator) -> Record:
@@ -124,7 +124,7 @@ def _sentence(row: DeltaGenerator) -> Record:
             d_model=sizes.d_model, heads=sizes.heads, d_ff=sizes.d_ff, layers=sizes.layers
         )
         st.error(f"{explain(error)} {plain(kept)}", icon="✋")
-    found = runs.sentence(controls.sentence(), n_tokens, sizes, controls.mask(), layer, head)
+    found = runs.sentence(controls.sentence(), n_tokens, sizes, controls.mask(), layer).of_head(head)
     said = _("Untrained: random weights from the seed. Read: {n} tokens, a word, mark or Chinese character each.")
     small(said.format(n=found.n_tokens))
     return found

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from analysis.blocks.block_steps import Box, BoxKey, boxes, skips
-from analysis.blocks.steps import Record
+from analysis.blocks.block_steps import Box, BoxKey, arrows, boxes, branches, skips
+from analysis.blocks.record import Record
 from ui.frame import components, links
 from ui.frame.languages import _
 
@@ -34,11 +34,13 @@ def block_diagram(record: Record, *, key: str) -> Box:
             "title": _("A block: choose a box to open it"),
             "residual": _("residual"),
             "selected": chosen,
+            "arrows": arrows(record),
             "skips": skips(record),
+            "branches": branches(record),
             "boxes": [
                 {
                     "key": name,
-                    "name": _(NAMES[name]),
+                    "name": box_name(name, record),
                     "shape": f"(1, {n_tokens}, {d_model})",
                     "is_sum": name.endswith("_sum"),
                 }
@@ -51,7 +53,8 @@ def block_diagram(record: Record, *, key: str) -> Box:
     return next(box for box in found if box.key == chosen)
 
 
-NAMES = {
+RMS_NAMES: dict[BoxKey, str] = {"attention_norm": "RMSNorm 1", "ffn_norm": "RMSNorm 2"}
+NAMES: dict[BoxKey, str] = {
     "input": "x",
     "attention_norm": "LayerNorm 1",
     "attention": "Multi-head attention",
@@ -60,3 +63,9 @@ NAMES = {
     "ffn": "FFN",
     "ffn_sum": "Sum after the FFN",
 }
+
+
+def box_name(key: BoxKey, record: Record) -> str:
+    """What a box is called in this model."""
+    is_rms = key in ("attention_norm", "ffn_norm") and record.steps.attention_norm.mean is None
+    return _(RMS_NAMES[key]) if is_rms else _(NAMES[key])

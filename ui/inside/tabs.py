@@ -14,14 +14,14 @@ from analysis.blocks.block_steps import (
     residual,
     same_number,
 )
+from analysis.blocks.record import Record
 from analysis.blocks.source import excerpt
-from analysis.blocks.steps import Record
 from ui.frame.captions import chart, small, titled
 from ui.frame.languages import _, plain
 from ui.inside import words
 from ui.inside.attention import code
 from ui.inside.controls import token
-from ui.inside.diagram import NAMES, block_diagram
+from ui.inside.diagram import block_diagram, box_name
 from viz.block import bars, curve_figure, drift_figure, entropies_figure, lines
 from viz.steps import Tiles, tiles_figure
 from viz.theme import markup
@@ -34,14 +34,12 @@ def block(record: Record) -> None:
     open_box = block_diagram(record, key="block_diagram")
     left, right = st.columns([5, 7], gap="medium")
     with left:
-        st.subheader(_(NAMES[open_box.key]), anchor=False)
-        formula, explanation = words.BOXES[open_box.key]
-        swiglu = open_box.key == "ffn" and record.block.ffn.activation == "swiglu"
-        st.latex(words.SWIGLU if swiglu else formula)
+        st.subheader(box_name(open_box.key, record), anchor=False)
+        formula, explanation, excerpts = words.box(open_box.key, record)
+        st.latex(formula)
         st.markdown(plain(_(explanation)))
-        if open_box.key in words.BOX_SOURCES:
-            shown = excerpt(words.BOX_SOURCES[open_box.key])
-            code(shown.code, shown.place)
+        for name in excerpts:
+            code(excerpt(name))
     with right:
         if open_box.key != "input":
             chosen = token(record, _("Token"), "token", first=record.n_tokens // 2)
@@ -64,6 +62,8 @@ def _opened(record: Record, box: Box, chosen: int) -> None:
             (_("what the sublayer adds"), found.added),
             (_("their sum"), found.total),
         ]
+        if found.beside is not None:
+            series[1:2] = [(_("what attention adds"), found.beside), (_("what the FFN adds"), found.added)]
         figure = lines(series, record.labels, selected=chosen)
         figure.update_yaxes(rangemode="tozero")
         titled(_("Length of each token's vector"), figure, "box_norms")
@@ -87,19 +87,20 @@ def _height(n_tokens: int, n_tiles: int) -> int:
 
 def _norm(record: Record, box: Box, chosen: int) -> None:
     found = normalisation(record, "attention_norm" if box.key == "attention_norm" else "ffn_norm", chosen)
-    st.latex(
-        rf"\mu = {found.mean:.2f}, \qquad \sqrt{{\sigma^2 + \varepsilon}} = {found.deviation:.2f}, \qquad "
-        rf"d_{{model}} = {record.d_model}"
-    )
-    series = [
-        (_("before"), found.before),
-        (_("mean 0, standard deviation 1"), found.normalised),
-        (_("after γ and β"), found.after),
-    ]
+    if found.mean is None:
+        st.latex(rf"\sqrt{{\tfrac{{1}}{{{record.d_model}}} \textstyle\sum x_i^2 + \varepsilon}} = {found.scale:.2f}")
+        names = _("before"), _("divided by their root mean square"), _("after γ")
+    else:
+        st.latex(
+            rf"\mu = {found.mean:.2f}, \qquad \sqrt{{\sigma^2 + \varepsilon}} = {found.scale:.2f}, \qquad "
+            rf"d_{{model}} = {record.d_model}"
+        )
+        names = _("before"), _("mean 0, standard deviation 1"), _("after γ and β")
+    series = list(zip(names, (found.before, found.normalised, found.after), strict=True))
     features = [str(i + 1) for i in range(record.d_model)]
     title = _("The features of '{token}'").format(token=record.labels[chosen])
     titled(title, lines(series, features, x_title=_("feature")), "box_norm")
-    if np.allclose(found.normalised, found.after, atol=1e-6):
+    if found.mean is not None and np.allclose(found.normalised, found.after, atol=1e-6):
         small(_("γ is 1 and β is 0 before any training, so the last two are the same."))
 
 
@@ -175,7 +176,7 @@ def _one_or_many(record: Record, chosen: int) -> None:
         "their mean {mean}, the single head {one}; {most} would be equal weights."
     ).format(
         h=h,
-        d_model=record.d_model,
+        d_model=record.width,
         token=record.labels[chosen],
         heads=f"{found.heads_entropy[:, chosen].mean():.2f}",
         mean=f"{found.average_entropy[chosen]:.2f}",
@@ -211,7 +212,7 @@ def _side_by_side(record: Record, chosen: int) -> None:
     with left:
         titled(_("Cosine similarity of hidden states"), figure, "drift")
     head, last = record.head + 1, record.n_layers
-    pair = np.stack([record.head_maps[0], record.head_maps[-1]]) if last > 1 else record.head_maps[:1]
+    pair = np.stack([maps[record.head] for maps in record.stack.maps[: min(last, 2)]])
     names = [
         _("head {head} of layer {layer}").format(head=head, layer=layer) for layer in ((1, last) if last > 1 else (1,))
     ]

@@ -1,16 +1,25 @@
 """What "Inside a block" says about each step. Formulas are LaTeX and the same in every language."""
 
-STAGE_NAMES = {
-    "input": "1 x",
-    "project": "2 Q, K, V",
-    "split": "3 split",
-    "scores": "4 QKᵀ",
-    "scale": "5 ÷ √d_k",
-    "mask": "6 + mask",
-    "softmax": "7 softmax",
-    "mix": "8 · V",
-    "concat": "9 concat",
-    "output": "10 W_o",
+from analysis.blocks.block_steps import BoxKey, branches
+from analysis.blocks.record import Record
+from analysis.blocks.rotary_pair import rotary_width
+from analysis.blocks.steps import StageKey
+from ui.frame.languages import _
+
+STAGE_NAMES: dict[StageKey, str] = {
+    "input": "x",
+    "project": "Q, K, V",
+    "split": "split",
+    "qk_norm": "norm",
+    "rotate": "rotate",
+    "scores": "QKᵀ",
+    "scale": "÷ √d_k",
+    "mask": "+ mask",
+    "softmax": "softmax",
+    "mix": "· V",
+    "concat": "concat",
+    "output": "W_o",
+    "next": "next",
 }
 STAGES = {
     "input": (
@@ -25,6 +34,16 @@ STAGES = {
     "split": (
         "Split into heads",
         "Head i takes columns (i − 1)·d_k + 1 to i·d_k. No number changes; they are only regrouped.",
+    ),
+    "qk_norm": (
+        "Normalise each query and key",
+        "Each head's query and key is divided by the root mean square of its d_k numbers and multiplied by γ, so that "
+        "no length, only directions and γ decide the products.",
+    ),
+    "rotate": (
+        "Turn queries and keys by their positions",
+        "Two columns of a head make a point in a plane. At position m it is turned by m·θ, so the product of a query "
+        "at m and a key at n depends on m − n alone (Su et al. 2021). The values are not turned.",
     ),
     "scores": (
         "How well each query fits each key",
@@ -57,11 +76,57 @@ STAGES = {
         "The output projection",
         "W_o reads the numbers of all heads, so every output number can depend on every head.",
     ),
+    "next": (
+        "The next token",
+        "After the last layer the hidden state of a position is normalised and multiplied with the output matrix: a "
+        "score (logit) for every token of the vocabulary. Softmax makes probabilities of them.",
+    ),
 }
 NO_MASK = "The mask in the sidebar forbids nothing here, so M is 0 everywhere and no number changes."
+PRE_NORM = "This block normalises its input before attention: these are the normalised numbers."
+GROUPED = {
+    "project": "Grouped queries (Ainslie et al. 2023): {h} heads of queries, but only {h_kv} heads of keys and values.",
+    "split": "Every {group} query heads share a key head: heads {first}–{last} meet keys and values of key head {key}.",
+    "scores": "Query heads of one colour meet the same keys: heads {first}–{last} those of key head {key}.",
+}
+PAIRS = "Column c is paired with column c + {half}: all {d_k} columns of a head are turned."
+PART = "Column c is paired with column c + {half}, for the first {width} of {d_k} columns; the others stay as they are."
+
+
+def explained(key: StageKey, record: Record) -> list[str]:
+    """The sentences about a step that hold for this model."""
+    said = [_(STAGES[key][1])]
+    if key == "input" and record.block.norm == "pre":
+        said.append(_(PRE_NORM))
+    if key == "mask" and bool(record.allowed.all()):
+        said.append(_(NO_MASK))
+    if key in GROUPED and record.group > 1:
+        head = record.head // record.group
+        first, last = head * record.group + 1, (head + 1) * record.group
+        said.append(
+            _(GROUPED[key]).format(
+                h=record.n_heads, h_kv=record.n_key_heads, group=record.group, first=first, last=last, key=head + 1
+            )
+        )
+    if key == "rotate":
+        width = rotary_width(record)
+        said.append(_(PAIRS if width == record.d_k else PART).format(half=width // 2, width=width, d_k=record.d_k))
+    return said
+
+
+def shared_keys(head: int, n_heads: int, n_key_heads: int) -> list[str]:
+    """Which query heads meet the same keys as this one; nothing where each has its own."""
+    group = n_heads // n_key_heads
+    if group == 1:
+        return []
+    key = head // group
+    said = _("Its keys and values are those of key head {key}, shared by heads {first}–{last}.")
+    return [said.format(key=key + 1, first=key * group + 1, last=(key + 1) * group)]
+
+
 RESHAPE_VIEWS = {"values": "the numbers", "places": "where they go", "wrong": "the wrong way"}
 
-BOXES = {
+BOXES: dict[BoxKey, tuple[str, str]] = {
     "input": (r"x \in \mathbb{R}^{N \times d_{model}}", "What enters the block: one row for each token."),
     "attention_norm": (
         r"\mathrm{LN}(x) = \frac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}} \odot \gamma + \beta",
@@ -85,16 +150,36 @@ BOXES = {
     ),
 }
 BOXES["ffn_norm"] = BOXES["attention_norm"]
+RMS = (
+    r"\mathrm{RMSNorm}(x) = \frac{x}{\sqrt{\frac{1}{d_{model}} \sum_i x_i^2 + \varepsilon}} \odot \gamma",
+    "Each token is divided by the root mean square of its features: no mean is taken off, and there is no β.",
+)
+PARALLEL = (
+    r"x + \mathrm{MultiHead}(\mathrm{LN}_1(x)) + \mathrm{FFN}(\mathrm{LN}_2(x))",
+    "Attention and FFN read the same x beside each other, and one residual connection adds both to it.",
+)
 SWIGLU = r"\mathrm{FFN}(x) = (\mathrm{SiLU}(xW_{gate}) \odot xW_1)\,W_2"
 CURVES = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU", "swiglu": "SiLU"}
-BOX_SOURCES = {
-    "attention_norm": "layer_norm",
-    "ffn_norm": "layer_norm",
+BOX_SOURCES: dict[BoxKey, str] = {
     "attention": "attention",
     "attention_sum": "attention_sum",
     "ffn": "ffn",
     "ffn_sum": "ffn_sum",
 }
+
+
+def box(key: BoxKey, record: Record) -> tuple[str, str, tuple[str, ...]]:
+    """Formula, sentence and excerpts (analysis.blocks.source) of a box of the diagram."""
+    if key in ("attention_norm", "ffn_norm"):
+        is_rms = record.steps.attention_norm.mean is None
+        return *(RMS if is_rms else BOXES[key]), ("rms_norm" if is_rms else "layer_norm",)
+    if key == "ffn_sum" and branches(record):
+        return *PARALLEL, ("attention_sum", "ffn_sum")
+    formula, sentence = BOXES[key]
+    if key == "ffn" and record.block.ffn.activation == "swiglu":
+        formula = SWIGLU
+    return formula, sentence, (BOX_SOURCES[key],) if key in BOX_SOURCES else ()
+
 
 EVEN = 0.95  # of the entropy of equal weights: from here on rows are called nearly even
 BLURRED = 0.1  # of the same: so much more entropy in the mean than in the heads is called blurring

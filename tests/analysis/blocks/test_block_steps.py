@@ -20,7 +20,7 @@ from analysis.blocks.block_steps import (
     same_number,
     skips,
 )
-from analysis.blocks.steps import record_forward
+from analysis.blocks.record import record_forward
 from analysis.blocks.worked_examples import LABELS, Sizes, sentence_example, worked_example
 from model import TransformerBlock
 
@@ -102,7 +102,7 @@ def test_layer_norm_of_one_token_is_over_its_features(norm):
         for token in range(3):
             found = normalisation(record, which, token)
             assert found.mean == pytest.approx(found.before.mean(), abs=1e-6)
-            assert found.deviation == pytest.approx(math.sqrt(found.before.var() + 1e-5), abs=1e-6)
+            assert found.scale == pytest.approx(math.sqrt(found.before.var() + 1e-5), abs=1e-6)
             assert found.normalised.mean() == pytest.approx(0, abs=1e-6)
             assert found.normalised.std() == pytest.approx(1, abs=1e-4)
             np.testing.assert_allclose(found.after, found.normalised, atol=1e-6)  # γ = 1 and β = 0 at the start

@@ -12,7 +12,7 @@ from analysis.blocks.steps import StageKey
 def test_lines_are_those_of_the_file_at_their_numbers(name):
     found = excerpt(name)
     lines = (ROOT / found.file).read_text(encoding="utf-8").splitlines()
-    in_file = [lines[number - 1].strip() for number in found.numbers]
+    in_file = [lines[number - 1].split("  # type: ignore")[0].strip() for number in found.numbers]
     assert in_file == [line.strip() for line in found.code.splitlines()]
     assert "if steps is not None" not in found.code and ".keep(" not in found.code
     assert not found.code.startswith(" ")

@@ -8,7 +8,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.blocks.steps import attention_stages, cell_path, record_forward
+from analysis.blocks.cell import cell_path
+from analysis.blocks.record import record_forward
+from analysis.blocks.steps import attention_stages
 from analysis.blocks.worked_examples import LABELS, Sizes, sentence_example, worked_example
 from model import HeadworkError, scaled_dot_product_attention
 from tests.models import load
@@ -75,9 +77,10 @@ def test_every_stage_equals_what_the_module_makes_when_called_part_by_part(norm,
 def test_a_record_of_the_trained_model_holds_the_maps_of_its_trace():
     loaded = load("minilm")
     tokens, allowed, output = loaded.run("The cat sat.", "causal", record="hidden")
-    record = record_forward(loaded.transformer.blocks, output.hidden_states[0], allowed, tokens.labels, layer=3, head=5)
+    record = record_forward(loaded.transformer.blocks, output.hidden_states[0], allowed, tokens.labels, layer=3)
     trace = loaded.trace("The cat sat.", "causal")
-    np.testing.assert_allclose(record.head_maps, trace.attention[:, 5], atol=1e-6)
+    for maps, expected in zip(record.stack.maps, trace.attention[[0, -1]], strict=True):
+        np.testing.assert_allclose(maps, expected, atol=1e-6)
     np.testing.assert_allclose(record.steps.attention.attention[0].numpy(), trace.attention[3], atol=1e-6)
     # The layer that records runs its GELU apart from the product, which rounds otherwise than the fused kernel.
     np.testing.assert_allclose(record.hidden_states[-1], output.hidden[0].numpy(), atol=1e-4)
@@ -89,10 +92,10 @@ def test_one_layer_of_512_tokens_is_all_that_stays_in_memory():
     tokens, allowed, output = loaded.run("cat " * 600, record="hidden")
     record = record_forward(loaded.transformer.blocks, output.hidden_states[0], allowed, tokens.labels, layer=2, head=0)
     n, d, h, f, layers = 512, 384, 12, 1536, 6
-    four_maps, one_head = 4 * 4 * h * n * n, 4 * layers * n * n
-    vectors = 4 * n * d * (4 + 16) + 2 * 4 * n * f  # hidden states, steps of one layer, the FFN's two
+    six_maps = 6 * 4 * h * n * n  # four of this layer, and those of the first and the last
+    vectors = 4 * n * d * (layers + 1 + 16) + 2 * 4 * n * f  # hidden states, steps of one layer, the FFN's two
     assert record.n_tokens == n
-    assert record.nbytes < 1.2 * (four_maps + one_head + vectors) + 4 * 1_774_464 < 120e6
+    assert record.nbytes < 1.05 * (six_maps + vectors) + 4 * 1_774_464 < 120e6
 
 
 @given(st.integers(1, 5), st.integers(1, 4), st.integers(1, 4), st.integers(0, 99), st.booleans())

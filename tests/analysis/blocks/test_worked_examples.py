@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from analysis.blocks.steps import record_forward
+from analysis.blocks.record import record_forward
 from analysis.blocks.worked_examples import (
     BOUNDS,
     EXAMPLES,
