@@ -79,6 +79,7 @@ def summary(run: Run, scores: Scores) -> str:
         f"model    {run.model_label}",
         f"mask     {conditions.mask}" + (f", scored on what {restricted} shows" if restricted else ""),
         f"corpus   {len(run.sentences)} sentences, {len(run.passages)} passages; {len(run.skipped)} skipped",
+        *([f"start    {run.start} before each"] if run.start else []),
     ]
     lines += _left_out(run, scores.dependencies)
     shown = [each for each in scores.dependencies.relations if each.n >= FEWEST_ARCS and each.held_out]
@@ -88,7 +89,8 @@ def summary(run: Run, scores: Scores) -> str:
         lines.append(f"{each.relation + ', ' + each.direction:22} {each.n:6}  {_result(each.held_out)}")
     for score_ in scores.coreference:
         if score_.held_out is not None:
-            lines += ["", f"coreference, {score_.subset} mentions: n {score_.n}, chance {score_.chance:.1%}"]
+            hidden = f", {score_.n_unseen} passages hidden by the mask" if score_.n_unseen else ""
+            lines += ["", f"coreference, {score_.subset} mentions: n {score_.n}, chance {score_.chance:.1%}{hidden}"]
             lines.append(" " * 31 + _result(score_.held_out))
             lines.append("  " + ", ".join(f"{name} {value:.1%}" for name, value in score_.baselines.items()))
     for balanced in scores.gender:
@@ -97,7 +99,12 @@ def summary(run: Run, scores: Scores) -> str:
 
 
 def _left_out(run: Run, dependencies: DependencyScores) -> list[str]:
-    """What was not scored since words share a piece: in text without spaces only."""
+    """What was not scored: what the mask hides, and in text without spaces words that share a piece."""
+    hidden = [
+        f"hidden   {n} of {dependencies.n_arcs} arcs can't be asked {direction}: the right word isn't in sight"
+        for direction, n in dependencies.n_unseen.items()
+        if n
+    ]
     said = []
     if dependencies.n_unclear:
         n_words = int(run.arrows.unclear.sum())
@@ -109,7 +116,7 @@ def _left_out(run: Run, dependencies: DependencyScores) -> list[str]:
         said.append(f"{n} questions from head to dependent left out: another of the right words shares a piece")
     if n_passages := left_out(run):
         said.append(f"{n_passages} of {len(run.passages)} passages left out: pronoun or mention shares a piece")
-    return [f"pieces   {each}" for each in said]
+    return hidden + [f"pieces   {each}" for each in said]
 
 
 def _gender(score: GenderScore) -> list[str]:
@@ -173,7 +180,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="annotated text")
     parser.add_argument("--model", default=DEFAULT_MODEL, help="which model (default: %(default)s)")
-    parser.add_argument("--mask", default="bidirectional", help="which mask (default: %(default)s)")
+    parser.add_argument("--mask", help="which mask (default: the one that the model was trained under)")
     parser.add_argument(
         "--restrict",
         metavar="MASK",

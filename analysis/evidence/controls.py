@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from model.errors import HeadworkError
-from model.norms import LayerNorm
+from model.norms import LayerNorm, RMSNorm
 from model.tokenizers.tokenizer_json import MASK_TOKENS
 from model.tokenizers.tokens import Tokens
 from model.tracing import AttentionModel
@@ -31,7 +31,7 @@ def untrained(model: AttentionModel, seed: int = 0) -> AttentionModel:
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for module in transformer.modules():
-            if isinstance(module, LayerNorm):
+            if isinstance(module, LayerNorm | RMSNorm):
                 continue  # begins as γ = 1, β = 0
             for name, parameter in module.named_parameters(recurse=False):
                 if name == "bias":

@@ -10,7 +10,7 @@ with another word (因为他) is left out: `left_out` counts them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -34,6 +34,7 @@ class CoreferenceScore:
     Attributes:
         subset: "all" mentions, or "noun": only mentions that are no pronouns may be chosen, and be right.
         n: passages with a right and a wrong mention to choose from.
+        n_unseen: passages that have both, but not among the mentions that the mask shows.
         chance: what choosing blindly gets.
         baselines: name → accuracy; "nearest subject" only where relations are known.
         accuracy: (L, h), 0 to 1.
@@ -43,6 +44,7 @@ class CoreferenceScore:
 
     subset: Subset
     n: int
+    n_unseen: int
     n_documents: int | None
     unit: str
     chance: float
@@ -103,15 +105,17 @@ def _score_subset(run: Run, subset: Subset, seed: int, draws: int) -> Coreferenc
     picks = run.choices.picks[subset]  # (Q, L, h)
     starts = np.searchsorted(run.choices.passage, np.arange(len(run.passages)))
     rows = {}  # passage → what may be chosen there
+    n_unseen = 0
     for i, passage in enumerate(run.passages):
         if passage.cell is not None or run.choices.unclear[i]:
             continue
         seen = run.choices.visible[starts[i]]
         within = range(len(passage.candidates)) if subset == "all" else passage.nouns or ()
         choices = [j for j in within if seen[j]]
-        right = [passage.candidates[j] in passage.antecedents for j in choices]
-        if any(right) and not all(right):
+        if _is_a_choice(passage, choices):
             rows[i] = choices
+        else:
+            n_unseen += _is_a_choice(passage, within)
     if not rows:
         return None
     kept = np.array(list(rows))
@@ -136,6 +140,7 @@ def _score_subset(run: Run, subset: Subset, seed: int, draws: int) -> Coreferenc
     return CoreferenceScore(
         subset=subset,
         n=hits.n,
+        n_unseen=n_unseen,
         n_documents=None if None in known else len(known),
         unit=unit,
         chance=float(np.mean([np.mean(is_right[i, choices]) for i, choices in rows.items()])),
@@ -147,6 +152,11 @@ def _score_subset(run: Run, subset: Subset, seed: int, draws: int) -> Coreferenc
         stable=hits.n >= FEWEST_SENTENCES,
         hits=hits,
     )
+
+
+def _is_a_choice(passage: Passage, choices: Iterable[int]) -> bool:
+    """Whether there is a right and a wrong one among them."""
+    return len({passage.candidates[choice] in passage.antecedents for choice in choices}) == 2
 
 
 def _has_subjects(run: Run, rows: dict[int, list[int]]) -> bool:

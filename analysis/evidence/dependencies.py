@@ -36,6 +36,7 @@ class RelationScore:
 
     Attributes:
         n: questions.
+        n_unseen: arcs that make no question, since the mask hides the right word.
         accuracy: (L, h), 0 to 1.
         best_offset, offset_accuracy: the baseline chosen and scored on the whole corpus.
         intervals: of every head; None below 30 questions.
@@ -47,6 +48,7 @@ class RelationScore:
     relation: str
     direction: Direction
     n: int
+    n_unseen: int
     n_sentences: int
     accuracy: NDArray[np.float64]
     best_offset: int
@@ -70,6 +72,7 @@ class DependencyScores:
         n_arcs: all arcs but roots.
         n_unclear: those of them that are left out since one of their words shares a piece or has none.
         n_incomplete: questions from head to dependent that are left out since another right word is unclear.
+        n_unseen: direction → arcs that can't be asked since the mask hides the right word.
     """
 
     relations: tuple[RelationScore, ...]
@@ -80,6 +83,7 @@ class DependencyScores:
     n_arcs: int
     n_unclear: int
     n_incomplete: int
+    n_unseen: dict[Direction, int]
 
     def of(self, relation: str, direction: Direction) -> RelationScore:
         """One of them; KeyError when there is none."""
@@ -146,6 +150,7 @@ class Questions:
         right: (n, L, h).
         offset_right: (n, 10), for OFFSETS.
         n_incomplete: those left out since one of their right words is unclear.
+        unseen: (relations,), arcs of each relation that are left out since the mask hides the right word.
     """
 
     relation: NDArray[np.int64]
@@ -154,6 +159,7 @@ class Questions:
     right: NDArray[np.bool_]
     offset_right: NDArray[np.bool_]
     n_incomplete: int
+    unseen: NDArray[np.int64]
 
 
 def ask(arcs: Arcs, arrows: Arrows, direction: Direction) -> Questions:
@@ -171,6 +177,7 @@ def ask(arcs: Arcs, arrows: Arrows, direction: Direction) -> Questions:
     arcs = arcs.where(~unclear)
     asked, wanted = (arcs.dependent, arcs.head) if direction == "dep>head" else (arcs.head, arcs.dependent)
     seen = _is_visible(arcs.sentence, asked, wanted, arrows)
+    unseen = np.bincount(arcs.relation[~seen], minlength=len(arcs.names))
     sentence, asked, wanted, kind = (column[seen] for column in (arcs.sentence, asked, wanted, arcs.relation))
     right = arrows.target[arrows.starts[sentence] + asked] == wanted[:, None, None]  # (n, L, h)
     offset_right = (wanted - asked)[:, None] == np.array(OFFSETS)  # (n, 10)
@@ -182,7 +189,7 @@ def ask(arcs: Arcs, arrows: Arrows, direction: Direction) -> Questions:
         right = np.logical_or.reduceat(right[order], starts, axis=0)
         offset_right = np.logical_or.reduceat(offset_right[order], starts, axis=0)
         sentence, asked, kind = key[:, starts]
-    return Questions(kind, sentence, asked, right, offset_right, n_incomplete)
+    return Questions(kind, sentence, asked, right, offset_right, n_incomplete, unseen)
 
 
 def score_dependencies(run: Run, *, seed: int = 0, draws: int = DRAWS, by_document: bool = True) -> DependencyScores:
@@ -203,9 +210,11 @@ def score_dependencies(run: Run, *, seed: int = 0, draws: int = DRAWS, by_docume
     n_arrows = int(asked.sum())
     scores = []
     n_incomplete = 0
+    n_unseen: dict[Direction, int] = {}
     for direction in DIRECTIONS:
         questions = ask(every, run.arrows, direction)
         n_incomplete += questions.n_incomplete
+        n_unseen[direction] = int(questions.unseen.sum())
         for number, name in enumerate(every.names):
             rows = np.flatnonzero(questions.relation == number)
             if len(rows):
@@ -218,13 +227,18 @@ def score_dependencies(run: Run, *, seed: int = 0, draws: int = DRAWS, by_docume
                     group=groups[sentence],
                     second_half=second[sentence],
                 )
-                scores.append(_relation_score(name, direction, hits, n_arrows, seed, draws))
+                n_hidden = int(questions.unseen[number])
+                scores.append(_relation_score(name, direction, hits, n_hidden, n_arrows, seed, draws))
     scores.sort(key=lambda each: (-each.n, each.relation, each.direction))
     no_arc, offsets = _other_patterns(run, asked)
-    return DependencyScores(tuple(scores), unit, n_arrows, no_arc, offsets, every.n, int(unclear.sum()), n_incomplete)
+    return DependencyScores(
+        tuple(scores), unit, n_arrows, no_arc, offsets, every.n, int(unclear.sum()), n_incomplete, n_unseen
+    )
 
 
-def _relation_score(name: str, direction: Direction, hits: Hits, n_arrows: int, seed: int, draws: int) -> RelationScore:
+def _relation_score(
+    name: str, direction: Direction, hits: Hits, n_unseen: int, n_arrows: int, seed: int, draws: int
+) -> RelationScore:
     offsets = hits.baseline_accuracy()
     best = int(offsets.argmax())
     n_sentences = hits.n_examples
@@ -232,6 +246,7 @@ def _relation_score(name: str, direction: Direction, hits: Hits, n_arrows: int, 
         relation=name,
         direction=direction,
         n=hits.n,
+        n_unseen=n_unseen,
         n_sentences=n_sentences,
         accuracy=hits.accuracy(),
         best_offset=OFFSETS[best],

@@ -1,8 +1,8 @@
 """Measures the shipped records: `python -m analysis.evidence.measure [NAME…] [--model minilm] [--data FOLDER]`.
 
-A name is corpus-variant, such as own-trained or gum-mask; none = all of the model's whose files are there. "fair" is
-the trained model without a mask, but choosing only among the words that a causal mask shows: what "causal" must be
-compared with.
+A name is corpus-variant, such as own-trained or gum-mask; none = all of the model's whose files are there. "trained"
+is the model under the mask of its training, "fair" without a mask but choosing only among the words that a causal mask
+shows: what "causal" must be compared with.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ from analysis.evidence.records import (
     lean,
 )
 from analysis.evidence.scoring import Conditions, Run, score
-from analysis.maps.metrics import head_metrics
+from analysis.maps.induction import repetition
+from analysis.maps.metrics import head_metrics, telling_metrics
 from analysis.maps.similarity import head_similarity
 from analysis.words.units import by_pieces
 from model import AttentionModel, load
@@ -47,6 +48,7 @@ EVERY = {
     "own": 10,
     "own_zh": 2,
 }  # patterns are averaged over every tenth of the English sentences, and every second Chinese
+PATTERNS = ("special_mass", "start_mass", "separator_mass", "previous_is_top", "next_is_top")
 FILES = {
     "own": OWN_FILES,
     "ud": ("ud_en_ewt_dev_500.jsonl", "ud_en_gum_dev_400.jsonl"),
@@ -173,12 +175,18 @@ def measure_patterns(model: AttentionModel) -> dict[str, Any]:
     texts = [
         sentence.text for name in own for sentence in read_corpus(paths_of(name, Path())).sentences[:: EVERY[name]]
     ]
-    special = model.tokenizer.encode(texts[0], limit=model.token_limit).pieces
-    names = ("special_mass", "start_mass", "separator_mass", "previous_is_top", "next_is_top")
+    mark = model.tokenizer.start_mark
+    first = by_pieces(model.trace(mark + texts[0]))
+    labels, kinds = first.labels, first.units.kinds
+    special = [
+        next((label for label, each in zip(labels, kinds, strict=True) if each == kind), None)
+        for kind in ("start", "separator")
+    ]
+    names = [name for name in telling_metrics(first) if name in PATTERNS]
     sums: dict[str, list[Any]] = {name: [] for name in names}
     bits = []
     for text in texts:
-        units = by_pieces(model.trace(text))
+        units = by_pieces(model.trace(mark + text))
         for name, values in head_metrics(units, names).items():
             sums[name].append(values)
         bits.append(head_similarity(units).bits)
@@ -200,7 +208,10 @@ def measure_patterns(model: AttentionModel) -> dict[str, Any]:
         "date": datetime.date.today().isoformat(),
         "command": f"python -m analysis.evidence.measure {_chosen(model)}patterns",
     }
-    return {"provenance": about, "special": [special[0], special[-1]], "metrics": means, "nearest": nearest}
+    twice = repetition(model)
+    repeated = {name: np.round(getattr(twice, name), 3).tolist() for name in ("induction", "previous", "first")}
+    repeated |= {"length": twice.length, "sequences": twice.n_sequences, "mask": twice.mask, "seed": twice.seed}
+    return {"provenance": about, "special": special, "metrics": means, "nearest": nearest, "repetition": repeated}
 
 
 if __name__ == "__main__":

@@ -71,22 +71,27 @@ class WordMaps:
         return np.asarray(self.maps.sum(axis=-1))
 
 
-def word_maps_of(trace: AttentionTrace, words: Sequence[str] = (), spans: Sequence[Span] = ()) -> WordMaps:
+def word_maps_of(
+    trace: AttentionTrace, words: Sequence[str] = (), spans: Sequence[Span] = (), *, start: str = ""
+) -> WordMaps:
     """Maps between words, by the rules of the scores.
 
     Args:
         trace: of the sentence.
         words: none = Chinese words by jieba or the person's spaces, all others as the tokenizer parts them.
         spans: the words' characters in `trace.text`.
+        start: the mark that stands before the sentence in `trace.text`; words and spans are of the sentence alone.
 
     Raises:
         NoSegmenter: no words are given, there is Chinese, and no segmenter is installed.
     """
     tokens = trace.tokenized
     segmenter: tuple[str, ...] = ()
-    if not words:
+    if words:
+        spans = [(first + len(start), last + len(start)) for first, last in spans]
+    else:
         spans, segmenter = segmenter_spans(tokens)
-        words = tuple(tokens.text[start:end] for start, end in spans)
+        words = tuple(tokens.text[first:last] for first, last in spans)
     pieces = word_pieces(tokens, spans)
     members = Batch.of([EncodedText(tokens.ids, pieces)]).members  # (1, N, W)
     maps = word_maps(torch.tensor(trace.attention[:, None]), members)  # (1, W, L·h, W)
@@ -101,7 +106,7 @@ def word_maps_of(trace: AttentionTrace, words: Sequence[str] = (), spans: Sequen
         pieces=pieces,
         segmenter=segmenter,
         shared=shared_pieces(tokens, spans),
-        spans=tuple(spans),
+        spans=tuple((first - len(start), last - len(start)) for first, last in spans),
     )
 
 

@@ -39,6 +39,7 @@ CHINESE_CORPORA = ("ud_zh", "own_zh", "gender_zh")
 _WITH_CONTROLS: tuple[Variant, ...] = ("trained", *CONTROLS)
 SHIPPED: dict[str, dict[str, tuple[Variant, ...]]] = {
     "minilm": {name: VARIANTS for name in ("ud", "gum", "gap", "own")} | {"gender_en": _WITH_CONTROLS},
+    "smollm2-135m": {name: ("trained", "untrained") for name in ENGLISH_CORPORA},
     "e5-small-4bit": {name: _WITH_CONTROLS for name in ENGLISH_CORPORA}
     | {"ud_zh": VARIANTS, "own_zh": VARIANTS, "gender_zh": _WITH_CONTROLS},
 }
@@ -60,6 +61,7 @@ class Table:
         held_out: heads and baselines chosen on one half and scored on the other, see `HeldOut`; for `GENDER` chosen on
             other nouns and templates, see `analysis.evidence.noun_pairs`; None = no halves.
         query_control: (L, h), the right mention found from other words; None for a relation.
+        n_unseen: arcs of a relation, or passages, that make no question since the mask hides what is right.
     """
 
     task: str
@@ -80,6 +82,7 @@ class Table:
     query_control: Grid | None
     chance: float | None
     baselines: dict[str, float]
+    n_unseen: int = 0
 
     @property
     def gain(self) -> Grid:
@@ -238,6 +241,7 @@ def _relation(each: Mapping[str, Any], n_arrows: int) -> Table:
         query_control=None,
         chance=None,
         baselines={},
+        n_unseen=each.get("unseen", 0),
         **_common(each),
     )
 
@@ -254,6 +258,7 @@ def _coreference(task: str, each: Mapping[str, Any]) -> Table:
         query_control=_grid(each["query_control"]),
         chance=each["chance"],
         baselines=dict(each["baselines"]),
+        n_unseen=each.get("unseen", 0),
         **_common(each),
     )
 

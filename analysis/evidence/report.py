@@ -79,6 +79,7 @@ def report(run: Run, corpus: Corpus, scores: Scores | None = None) -> dict[str, 
                 "questions": dependencies.n_incomplete,
                 "passages": left_out(run) + sum(each.n_unclear for each in gender),
             },
+            **({"unseen": dependencies.n_unseen} if any(dependencies.n_unseen.values()) else {}),
         },
     }
     return result | ({"gender": [_gender(score) for score in gender]} if gender else {})
@@ -105,6 +106,7 @@ def provenance(run: Run, corpus: Corpus) -> dict[str, Any]:
         "mask": str(conditions.mask),
         "restricted_to": None if conditions.restrict is None else str(conditions.restrict),
         "words": run.writing,
+        **({"start": run.start} if run.start else {}),
         "control": control_name(conditions.control, conditions.seed),
         "files": [
             {"name": s.file, "sha256": s.sha256, "sentences": s.n_sentences, "passages": s.n_passages}
@@ -127,6 +129,7 @@ def _relation(score: RelationScore) -> dict[str, Any]:
         "relation": score.relation,
         "direction": score.direction,
         "n": score.n,
+        **({"unseen": score.n_unseen} if score.n_unseen else {}),
         "n_sentences": score.n_sentences,
         "accuracy": _grid(score.accuracy),
         "offset": {"best": score.best_offset, "accuracy": _number(score.offset_accuracy)},
@@ -142,6 +145,7 @@ def _coreference(score: CoreferenceScore) -> dict[str, Any]:
     return {
         "subset": score.subset,
         "n": score.n,
+        **({"unseen": score.n_unseen} if score.n_unseen else {}),
         "n_documents": score.n_documents,
         "accuracy": _grid(score.accuracy),
         "chance": _number(score.chance),

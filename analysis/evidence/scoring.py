@@ -11,7 +11,7 @@ import hashlib
 import itertools
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -48,7 +48,8 @@ class Conditions:
     """Under what a corpus is run.
 
     Attributes:
-        mask: the mask of the forward pass. Under a causal mask a word can only be scored on earlier words.
+        mask: the mask of the forward pass; None = the one that the model was trained under. Under a causal mask a word
+            can only be scored on earlier words.
         restrict: lets heads choose only among words that this mask shows too. With "causal" a bidirectional model
             is scored on the arcs that a causal one can be scored on: the fair comparison.
         writing: "apart" puts a space between all words, so that each has pieces of its own ("do n ' t"): the way the
@@ -63,7 +64,7 @@ class Conditions:
         HeadworkError: a mask drawn for one sentence.
     """
 
-    mask: Mask = field(default_factory=Mask.bidirectional)
+    mask: Mask | None = None
     restrict: Mask | None = None
     writing: Writing | None = None
     control: Control | None = None
@@ -72,19 +73,19 @@ class Conditions:
 
     def __post_init__(self) -> None:
         """Refuses a custom mask."""
-        if self.mask.custom is not None or (self.restrict is not None and self.restrict.custom is not None):
+        if any(mask is not None and mask.custom is not None for mask in (self.mask, self.restrict)):
             raise HeadworkError(
                 "A drawn mask fits one sentence; a corpus can't be scored under it. Choose another mask."
             )
 
     @classmethod
-    def of(cls, mask: Mask | str = "bidirectional", *, restrict: str | None = None, **others: Any) -> Conditions:
+    def of(cls, mask: Mask | str | None = None, *, restrict: str | None = None, **others: Any) -> Conditions:
         """The same with masks as they are spelled.
 
         Raises:
             HeadworkError: an unknown mask.
         """
-        return cls(Mask.of(mask), None if restrict is None else Mask.of(restrict), **others)
+        return cls(*(None if each is None else Mask.of(each) for each in (mask, restrict)), **others)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +97,7 @@ class Run:
         sentences: those that were run, in the order of the corpus; `arrows` has their words.
         passages: likewise; `choices` numbers them.
         skipped: what could not be run, broken lines of the corpus included.
+        start: the mark that stood before each text (`Tokenizer.start_mark`); "" = none but the tokenizer's own.
     """
 
     model_id: str
@@ -111,6 +113,7 @@ class Run:
     arrows: Arrows
     choices: Choices
     skipped: tuple[Problem, ...]
+    start: str = ""
 
 
 def score(
@@ -123,10 +126,13 @@ def score(
 ) -> Run:
     """What a model does on a corpus.
 
+    Where the tokenizer puts nothing before a text but the model knows a mark for it (SmolLM2's <|im_start|>), it is put
+    there. Otherwise heads with nothing to do rest on the first word (Xiao et al. 2023), as if it were their answer.
+
     Args:
         model: any model of the catalogue.
         corpus: what to run; nothing in it is changed.
-        conditions: None = bidirectional, all words, nothing switched off.
+        conditions: None = the mask of the training, all words, nothing switched off.
         progress: called with (examples done, examples in all); what it raises ends the run.
         store: keeps finished batches, and gives those that it has.
 
@@ -134,6 +140,8 @@ def score(
         HeadworkError: nothing to run, or a model without [MASK].
     """
     conditions = conditions or Conditions()
+    mask = conditions.mask or model.default_mask
+    conditions = replace(conditions, mask=mask)
     if conditions.control == "untrained":
         model = untrained(model, conditions.seed)
     if not corpus.sentences and not corpus.passages:
@@ -146,7 +154,7 @@ def score(
     texts, problems = prepare(model, examples, writings, conditions.control, report)
     if store is not None:
         store.open(_about(model, conditions, writings, examples))
-    runner = Runner(model, conditions.mask, conditions.restrict, conditions.head_mask)
+    runner = Runner(model, mask, conditions.restrict, conditions.head_mask)
     results = _results(runner, examples, texts, len(corpus.sentences), report, store)
 
     kept = sorted(results)
@@ -169,6 +177,7 @@ def score(
         arrows=gather_arrows([results[i] for i in first], [texts[i] for i in first], shape),
         choices=gather_choices([results[i] for i in second], passages, [texts[i] for i in second], shape),
         skipped=corpus.problems + tuple(problems),
+        start=model.tokenizer.start_mark,
     )
 
 
@@ -219,12 +228,14 @@ def prepare(
     texts: dict[int, EncodedText] = {}
     problems: list[Problem] = []
     blank = mask_id(model) if control == "mask" else 0
+    start = model.tokenizer.start_mark
     for i, example in enumerate(examples):
         if i % _EVERY == 0:
             report(0, len(examples))
         text, spans = example.text, example.spans
         if writings[i] == "apart":
             text, spans = lay_out(example.words, [True] * len(example.words))
+        text, spans = start + text, tuple((first + len(start), last + len(start)) for first, last in spans)
         try:
             tokens = model.tokenizer.encode(text, limit=model.token_limit)
         except HeadworkError as error:
@@ -258,4 +269,5 @@ def _about(
         "control": [control, conditions.seed if control == "untrained" else None],
         "head_mask": None if head_mask is None else head_mask.tolist(),
         "texts": texts.hexdigest(),
+        "start": model.tokenizer.start_mark,
     }

@@ -45,7 +45,9 @@ def layer_scores(model: AttentionModel, text: str, mask: Mask, layer: int) -> La
     block = cast(TransformerBlock, model.transformer.blocks[layer])
     x = output.hidden_states[layer]  # (1, N, d_model)
     steps = AttentionSteps()
-    block.attention(block.attention_norm(x) if block.norm == "pre" else x, allowed, steps=steps)
+    visible = allowed if allowed.dim() == 2 else allowed[layer]  # layers with windows have masks of their own
+    turn = model.transformer.rotation(None, x)
+    block.attention(block.attention_norm(x) if block.norm == "pre" else x, visible, rotation=turn, steps=steps)
     assert steps.scores is not None
     return LayerScores(read_only(steps.scores[0]))
 

@@ -251,13 +251,15 @@ def metrics_of(trace: UnitTrace) -> list[str]:
 
 
 def telling_metrics(trace: UnitTrace) -> list[str]:
-    """Those of `metrics_of` that can be other than 0 in these maps: none about tokens that the text doesn't have."""
+    """Those of `metrics_of` that say something in these maps: none about tokens that are absent or always masked."""
     keys = trace.key_units
     absent = {name for name, kind in _OF_KIND.items() if not keys.of_kind(kind).any()}
     if not keys.is_special.any():
         absent |= {"special_mass", "content_mass"}
     if not trace.allowed[..., 0].any():  # the reading without the first token
         absent.add("first_mass")
+    if trace.context is None and not np.triu(trace.allowed, 1).any():  # a causal mask: there is no next one to look at
+        absent |= {"next_mass", "next_is_top"}
     return [name for name in metrics_of(trace) if name not in absent]
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from analysis.words.chinese import SPACES
 from analysis.words.spans import By, Span, deal_out, in_common, is_bare, segmenter_spans, space_spans
 from model import AttentionTrace, HeadworkError, Tokens
-from model.tokenizers.tokens import visible
+from model.tokenizers.tokens import SPACE, visible
 from model.trace import HeadMaps
 
 Kind = Literal["word", "punctuation", "start", "separator", "padding", "special"]
@@ -181,7 +181,8 @@ def word_units(tokens: Tokens, by: By | Sequence[Span] = "segmenter") -> Units:
         if what == "piece":
             labels.append(tokens.labels[number])
         elif shown is None:
-            labels.append(visible(tokens.words[number]))
+            word = tokens.words[number]
+            labels.append(tokens.labels[pieces[0]] if word == SPACE else visible(word))
         else:
             labels.append(visible(tokens.text[slice(*shown[number])].strip() or tokens.labels[pieces[0]]))
     return Units(

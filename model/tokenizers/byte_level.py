@@ -15,6 +15,7 @@ def byte_level_tokenizer(
     merges: Sequence[str],
     special: Sequence[int],
     *,
+    start_id: int | None = None,
     padding_id: int | None = None,
     digits_apart: bool = False,
 ) -> FastTokenizer:
@@ -24,6 +25,7 @@ def byte_level_tokenizer(
         pieces: in the order of their ids, each byte as one printable character ("Ġthe").
         merges: "left right", the first is made first.
         special: the ids of marks such as <|endoftext|>, which are no text.
+        start_id: of the mark that stands before a text in training.
         padding_id: what fills up a sentence.
         digits_apart: each digit is a token of its own.
 
@@ -33,7 +35,8 @@ def byte_level_tokenizer(
     ids = {piece: id_ for id_, piece in enumerate(pieces)}
     if len(ids) != len(pieces):
         raise _unfitting("a piece stands in the vocabulary twice")
-    if not all(isinstance(id_, int) and 0 <= id_ < len(pieces) for id_ in (*special, padding_id or 0)):
+    named = {"bos_token": start_id, "pad_token": padding_id}
+    if not all(isinstance(id_, int) and 0 <= id_ < len(pieces) for id_ in (*special, start_id or 0, padding_id or 0)):
         raise _unfitting(f"a special token has no place among {len(pieces)} pieces")
     if strange := next((merge for merge in merges if merge.count(" ") != 1), None):
         raise _unfitting(f"{strange[:40]!r} is no pair of pieces")
@@ -48,7 +51,7 @@ def byte_level_tokenizer(
     backend.pre_tokenizer = pre_tokenizers.Sequence([*digits, bytes_alone])
     backend.decoder = decoders.ByteLevel()
     backend.add_special_tokens([AddedToken(pieces[id_], normalized=False, special=True) for id_ in special])
-    return FastTokenizer(backend, {} if padding_id is None else {"pad_token": pieces[padding_id]})
+    return FastTokenizer(backend, {name: pieces[id_] for name, id_ in named.items() if id_ is not None})
 
 
 def _unfitting(reason: str) -> HeadworkError:

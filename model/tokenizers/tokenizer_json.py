@@ -72,6 +72,7 @@ class FastTokenizer(Tokenizer):
             self._unknown_id = None  # GPT-2 and SmolLM2 name their end of text here too; bytes leave nothing unknown
         ordinary = {self._unknown_id, _first_id(backend, (named["mask_token"], *MASK_TOKENS))}
         self._special = {id_ for id_, token in added.items() if token.special} - ordinary
+        self._start = named["bos_token"]
         self._parts_words = backend.pre_tokenizer is not None  # Llama 2's and Mistral's take a text for one word
         self._byte_level = backend.pre_tokenizer is not None and any(
             b'"ByteLevel"'
@@ -116,6 +117,14 @@ class FastTokenizer(Tokenizer):
 
     def _decoded(self, ids: list[int]) -> str:
         return self.backend.decode(ids, skip_special_tokens=False)
+
+    @property
+    def start_mark(self) -> str:
+        """What may be typed before a text to stand for its beginning; see `model.tokenizers.tokens.Tokenizer`."""
+        id_ = _first_id(self.backend, (self._start,))
+        if id_ not in self._special or self._encoded("a").special_tokens_mask[0]:
+            return ""
+        return self._start or ""
 
     def label_of(self, id_: int) -> str:
         """The token's label; see `model.tokenizers.tokens.Tokenizer`."""

@@ -100,6 +100,11 @@ class Tokenizer(Protocol):
         """
         ...
 
+    @property
+    def start_mark(self) -> str:
+        """The token with which the model's texts begin in training and that `encode` doesn't put there; "" = none."""
+        return ""
+
     def text_of(self, ids: Sequence[int]) -> str:
         """What tokens add to a text before them, special ones too; bytes that make no character become U+FFFD.
 

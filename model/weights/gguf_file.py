@@ -66,7 +66,7 @@ class GGUFFile:
         pieces: the vocabulary, in the order of the ids.
         merges: of byte-level BPE, "left right", the first is made first.
         special: the ids of control tokens.
-        padding_id: of the token that fills up; None = the file names none.
+        start_id, padding_id: of the token before a text, and of the one that fills up; None = the file names none.
         tensors: by their names in the file, quantised.
         sha256: of the whole file.
     """
@@ -77,6 +77,7 @@ class GGUFFile:
     pieces: list[str]
     merges: list[str]
     special: list[int]
+    start_id: int | None
     padding_id: int | None
     tensors: dict[str, ReaderTensor]
     sha256: str
@@ -215,6 +216,7 @@ def _checked(path: Path, values: Mapping[str, Any], tensors: dict[str, ReaderTen
         pieces,
         merges,
         [id_ for id_, kind in enumerate(kinds) if kind in SPECIAL_TYPES],
+        values.get("tokenizer.ggml.bos_token_id"),
         values.get("tokenizer.ggml.padding_token_id"),
         tensors,
         sha256,

@@ -64,7 +64,12 @@ def load_smollm2(path: Path, *, expected_sha256: str | None = SMOLLM2_SHA256) ->
     if file.tokenizer != ("gpt2", PRE_TOKENIZER):
         raise not_supported(path.name, "tokenizer.ggml.pre", " ".join(map(str, file.tokenizer)))
     tokenizer = byte_level_tokenizer(
-        file.pieces, file.merges, file.special, padding_id=file.padding_id, digits_apart=True
+        file.pieces,
+        file.merges,
+        file.special,
+        start_id=file.start_id,
+        padding_id=file.padding_id,
+        digits_apart=True,
     )
     transformer = blank(file.config)
     fill(transformer, decoded_weights(file, transformer))

@@ -183,6 +183,8 @@ def test_a_head_card_says_what_else_the_head_does(heads):
         "66 % of its arrows join words that no arc links.",
         "3.7 % of all its arrows are obj: object → verb",
         "rests on [CLS]",
+        "In 8 sequences of 25 random tokens, each twice in a row:",
+        "Without a causal mask the next token is in sight anyway: there this is no prediction.",
         "Nearest heads:",
         "A head is not a fixed label",
         "High weight is not proof of use",
@@ -561,3 +563,34 @@ def test_any_model_can_be_scored_on_the_balanced_sets(heads):
     app = press(app, "heads_score")
     assert app.value("heads_relation") == "gender" and "of 432 pronouns" in app.words
     assert "This is gender matching, not understanding." in app.words and "moves its arrow in" not in app.words
+
+
+# -- a decoder -------------------------------------------------------------------------------------------------------
+
+
+def test_a_decoder_opens_on_its_record_under_its_own_mask(heads):
+    app = heads(model="smollm2-135m")
+    assert ranked(app)[0] == ("◆ 11-2", "91 % [89, 94]", "+51 [46, 56]")
+    assert app.test.get_by_key("heads_run").options == ["trained, causal mask", "control: untrained weights"]
+    assert "SmolLM2-135M-Instruct, 4-bit · trained, causal mask · Real text: EWT + GUM · 869 sentences" in app.words
+    assert "36 arcs of this relation can't be asked this way round" in app.words
+    assert "Under a causal mask" not in app.test.get_by_key("heads_labour").options  # it is never without one
+    app.pick("heads_labour", "controls")
+    assert "trained, causal mask: 8 of 18; control: untrained weights: 0 of 18" in app.words
+    assert "bidirectional" not in app.words and "[CLS]" not in app.words
+
+
+def test_the_card_of_a_decoders_head_says_where_it_rests_and_what_it_does_in_random_tokens(heads):
+    app = heads(model="smollm2-135m", view="card", at="19-7")
+    assert "of its weight rests on <|im_start|>." in app.words and "[SEP]" not in app.words
+    assert "0.86 on the one that came after the same token earlier (induction; Olsson et al. 2022)." in app.words
+    assert "this is no prediction" not in app.words
+
+
+def test_a_sentence_is_shown_to_a_decoder_as_it_was_scored(heads):
+    app = heads(model="smollm2-135m", view="sentence")
+    assert "Before the sentence stands <|im_start|>, as when it was scored." in app.words
+    assert "mask causal" in app.words and "right here." in app.words
+    _grid, arcs, map_ = app.figures()
+    assert not any("im_start" in note["text"] for note in arcs["layout"]["annotations"])
+    assert "im_start" not in json.dumps(map_["layout"]["xaxis"])

@@ -22,6 +22,7 @@ from analysis import (
     rollout,
     value_norms,
 )
+from analysis.maps.induction import Repetition, repetition
 from analysis.words.spans import By
 from model import AttentionTrace
 from ui.attention.view import View
@@ -33,7 +34,7 @@ from viz.style import Style, nice_maximum
 from viz.theme import Translate
 
 LEFT_OUT = {  # what pictures say of masked cells → what they say in the reading without the first token
-    "masked": "masked or left out",
+    "masked": "left out",  # short: it stands beside the colour bar
     "query '{query}' → key '{key}': masked: may not attend": "query '{query}' → key '{key}': masked, or left out here",
     "{heads}: “{query}” (query) may not look at “{key}” (key)": (
         "{heads}: “{query}” (query) may not look at “{key}” (key), or the key is left out here"
@@ -143,6 +144,21 @@ def masses(trace: AttentionTrace, view: View) -> dict[str, float]:
 def one_head(of: UnitTrace, view: View) -> UnitTrace:
     """The trace with one head only."""
     return replace(of, attention=of.attention[view.layer : view.layer + 1, view.head : view.head + 1])
+
+
+@st.cache_resource(show_spinner=False, max_entries=32)
+def _repetition(named: str, _model_id: str) -> Repetition:
+    return repetition(loading.load_model(_model_id))
+
+
+def in_repetition(model_id: str) -> Repetition:
+    """What every head of a model does in random tokens that stand twice, under the mask of its training.
+
+    Raises:
+        HeadworkError: the model reads or knows too few tokens.
+    """
+    with st.spinner(_("Reading random tokens twice…")):
+        return _repetition(loading.named(model_id), model_id)
 
 
 def similarity(trace: AttentionTrace, view: View) -> Similarity:

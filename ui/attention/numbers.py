@@ -18,9 +18,11 @@ from analysis import (
     telling_metrics,
 )
 from analysis.maps.export import level_of
-from model import AttentionTrace
+from model import AttentionTrace, HeadworkError
 from ui.attention import maps
 from ui.attention.view import View
+from ui.frame import remarks
+from ui.frame.captions import small
 from ui.frame.languages import _, plain
 
 CHOSEN = "background-color: rgba(224, 87, 27, 0.28)"  # the accent, thin enough to read on in light and dark
@@ -35,6 +37,8 @@ def numbers_tab(trace: AttentionTrace, view: View) -> None:
         st.markdown(f"**{_('What head {name} does in this sentence').format(name=view.name)}**")
         for sentence in _patterns(find_patterns(maps.one_head(of, view))[0][0]):
             st.markdown(f"- {plain(sentence)}")
+        if said := _in_repetition(trace.model_id, view):
+            small(said)
     with right:
         _similar(trace, view)
     table = metrics_table(of)
@@ -55,6 +59,17 @@ def numbers_tab(trace: AttentionTrace, view: View) -> None:
             "weights without the first token, rows rescaled to 1."
         )
     st.caption(said)
+
+
+def _in_repetition(model_id: str, view: View) -> str:
+    """Whether the head looks at the token before, or goes on with what was said: measured on random tokens."""
+    try:
+        found = maps.in_repetition(model_id)
+    except HeadworkError:  # a model trained here may know a few words only
+        return ""
+    head = (view.layer, view.head)
+    previous, induction = float(found.previous[head]), float(found.induction[head])
+    return remarks.in_repetition(found.n_sequences, found.length, found.mask, previous, induction)
 
 
 def _reading(view: View) -> str:

@@ -29,6 +29,9 @@ MAP_HEIGHT = 380  # pixels: sentence, maps and controls stand on a laptop's scre
 HIGH_MAP_HEIGHT = 420  # beside the small maps of many layers, which are higher
 LARGE_MAP_HEIGHT = 500
 LOW_GRID = 8  # layers whose small maps are no higher than the large map
+HIGHEST_GRID = (
+    16  # layers whose small maps leave the reading below them on the screen; with more it stands below the map
+)
 # What Streamlit has no setting for: labels of layer and head beside their buttons, or above them where these stand in
 # a column beside the map.
 STYLE = """<style>
@@ -89,7 +92,10 @@ def explore(again: Again) -> None:
         height = map_height(text_scale(), trace.n_layers)
         if trace.n_layers > LOW_GRID:  # as high as the small maps, layer and head in a column beside it
             large, beside = map_place.columns([3, 1], gap="small")
-            head_place, status_place = beside.container(key="beside-map"), map_place.container()
+            head_place = beside.container(key="beside-map")
+            if trace.n_layers > HIGHEST_GRID:
+                reading_place = map_place.container(gap="xsmall")
+            status_place = map_place.container()
         else:
             large, head_place, status_place = map_place, st.container(), st.container()
         large_place = large.container(key=f"large-map-{height}")

@@ -104,6 +104,17 @@ def _outside_its_training(trace: AttentionTrace, entry: Entry) -> str:
     return said.format(mask=mask_choice.spelled(own))
 
 
+def in_repetition(n: int, length: int, mask: str, previous: float, induction: float) -> str:
+    """What a head does in random tokens that stand twice, as `analysis.maps.induction` measures it."""
+    said = _(
+        "In {n} sequences of {length} random tokens, each twice in a row: {previous:.2f} of the weight on the token "
+        "before, {induction:.2f} on the one that came after the same token earlier (induction; Olsson et al. 2022)."
+    ).format(n=n, length=length, previous=previous, induction=induction)
+    if parse_mask(mask).hides_later_tokens:
+        return said
+    return said + " " + _("Without a causal mask the next token is in sight anyway: there this is no prediction.")
+
+
 def how_to_read() -> None:
     """The explanation behind the picture."""
     st.markdown(

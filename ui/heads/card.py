@@ -1,5 +1,6 @@
 """Everything known about one head: what it is good at, and what else it does."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -8,6 +9,7 @@ import streamlit as st
 from analysis.evidence.dependencies import OFFSETS
 from analysis.evidence.intervals import FEWEST_ARCS
 from analysis.evidence.records import GENDER, Record, Table, patterns
+from ui.frame import remarks
 from ui.frame.captions import chart, small
 from ui.frame.languages import _, plain
 from ui.heads import data, gender
@@ -211,14 +213,8 @@ def _measured_patterns(view: View) -> list[str]:
     layer, head = view.head
     metrics = {name: float(values[layer][head]) for name, values in found["metrics"].items()}
     says = [
-        _("{start} of its weight rests on {first}, {separator} on {last}.").format(
-            start=percent(metrics["start_mass"]),
-            separator=percent(metrics["separator_mass"]),
-            **dict(zip(("first", "last"), found["special"], strict=True)),
-        ),
-        _("Its largest weight is on the previous word in {previous} of the rows, on the next in {next}.").format(
-            previous=percent(metrics["previous_is_top"]), next=percent(metrics["next_is_top"])
-        ),
+        _rests_on(found["special"], metrics),
+        _beside(metrics),
     ]
     near = found["nearest"][layer * view.record.shape[1] + head]
     says.append(
@@ -231,4 +227,26 @@ def _measured_patterns(view: View) -> list[str]:
             n=found["provenance"]["n"], date=found["provenance"]["date"]
         )
     )
-    return says
+    twice = found["repetition"]
+    previous, induction = (float(twice[name][layer][head]) for name in ("previous", "induction"))
+    return [*says, remarks.in_repetition(twice["sequences"], twice["length"], twice["mask"], previous, induction)]
+
+
+def _beside(metrics: dict[str, float]) -> str:
+    """How often the largest weight is on a neighbour; under a causal mask there is no next one."""
+    if "next_is_top" not in metrics:
+        said = _("Its largest weight is on the previous word in {previous} of the rows.")
+        return said.format(previous=percent(metrics["previous_is_top"]))
+    return _("Its largest weight is on the previous word in {previous} of the rows, on the next in {next}.").format(
+        previous=percent(metrics["previous_is_top"]), next=percent(metrics["next_is_top"])
+    )
+
+
+def _rests_on(special: Sequence[str | None], metrics: dict[str, float]) -> str:
+    """The shares of weight on the special tokens that the model puts around a text, or that were put before it."""
+    first, last = special
+    if first and last:
+        return _("{start} of its weight rests on {first}, {separator} on {last}.").format(
+            start=percent(metrics["start_mass"]), separator=percent(metrics["separator_mass"]), first=first, last=last
+        )
+    return _("{start} of its weight rests on {first}.").format(start=percent(metrics["start_mass"]), first=first)

@@ -15,7 +15,7 @@ from ui.frame import links
 from ui.frame.choose import choose as frame_choose
 from ui.frame.languages import _
 from ui.heads import data
-from ui.heads.words import CORPORA, VARIANTS, clause, task_name
+from ui.heads.words import CORPORA, VARIANTS, clause, run_name, task_name
 from viz.scores import Quantity
 
 DIRECTIONS = ("dep>head", "head>dep")
@@ -128,17 +128,13 @@ def _corpus(model_id: str, task: str, language: str) -> str:
 
 
 def _variant(model_id: str, corpus: str) -> str:
-    names = [name for name in VARIANTS if data.record(model_id, corpus, name) is not None]
-    return choose(
-        _("Weights and mask"),
-        "run",
-        {name: _(VARIANTS[name]) for name in names},
-        "trained",
-        help=_(
-            "Controls show what is left without training, or without words. Under a causal mask a word sees only "
-            "earlier words: compare it with the run in which only those are asked."
-        ),
-    )
+    runs = {name: run_name(found) for name in VARIANTS if (found := data.record(model_id, corpus, name)) is not None}
+    help_ = _("Controls show what is left without training, or without words.")
+    if "fair" in runs:
+        help_ += " " + _(
+            "Under a causal mask a word sees only earlier words: compare it with the run in which only those are asked."
+        )
+    return choose(_("Weights and mask"), "run", runs, "trained", help=help_)
 
 
 def _task(tasks: Sequence[str], first: str) -> str:

@@ -173,8 +173,15 @@ def _has_noun_antecedent(passage: Passage) -> bool:
 def maps_of(
     text: str, model_id: str, mask: Mask, words: tuple[str, ...] = (), spans: tuple[tuple[int, int], ...] = ()
 ) -> WordMaps:
-    """Maps between words of a sentence, from the cached trace."""
-    return word_maps_of(loading.trace(text, model_id, mask), words, spans)
+    """Maps between words of a sentence, from the cached trace, the model's mark before it as when it was scored."""
+    start = start_mark(text, model_id, mask)
+    return word_maps_of(loading.trace(start + text, model_id, mask), words, spans, start=start)
+
+
+def start_mark(text: str, model_id: str, mask: Mask) -> str:
+    """What stands before a sentence that is scored (`Tokenizer.start_mark`); "" where the text or the mask has it."""
+    start = loading.load_model(model_id).tokenizer.start_mark
+    return "" if text.startswith(start) or mask.custom is not None else start
 
 
 @st.cache_resource(show_spinner=False)
@@ -186,6 +193,7 @@ def ablation(text: str, model_id: str, mask: Mask) -> Ablation:
     """Each head switched off alone on this sentence, computed once."""
     with st.spinner(_("Switching off one head after another…")):
         model = loading.load_model(model_id)
+        text = start_mark(text, model_id, mask) + text
         found: Ablation = _ablations().get(
             ("ablation " + loading.named(model_id), text, str(mask)), lambda: switch_off_each(model, text, mask)
         )

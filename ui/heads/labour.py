@@ -15,7 +15,7 @@ from ui.frame.languages import _, plain
 from ui.heads import data, gender
 from ui.heads.choices import View, choose, choose_head
 from ui.heads.main import unit
-from ui.heads.words import VARIANTS, baseline_label, bounds, chosen_heads, head_claim, origin, points, short_name
+from ui.heads.words import baseline_label, bounds, chosen_heads, head_claim, origin, points, run_name, short_name
 from viz.scores import Scores, score_grid
 from viz.theme import percent
 
@@ -31,6 +31,8 @@ def labour_tab(view: View) -> None:
     titles = translated(WAYS)
     if view.task == GENDER:
         titles["heads"] = _("Nouns × heads")
+    if view.variant == "trained" and view.record.provenance["mask"] == "causal":
+        del titles["causal"]  # a decoder is never without it
     way = choose(_("What to compare"), "labour", titles, "heads", wide=True, bare=True)
     if way == "heads":
         _relations(view)
@@ -150,12 +152,12 @@ def busiest(tables: list[Table], heads: list[tuple[int, int]]) -> str:
 
 def _controls(view: View) -> None:
     model_id = str(view.record.provenance["model"]["id"])
-    runs = {name: data.record(model_id, view.corpus, name) for name in ("trained", *CONTROLS)}
-    if any(record is None for record in runs.values()):
+    found = {name: data.record(model_id, view.corpus, name) for name in ("trained", *CONTROLS)}
+    runs = {name: record for name, record in found.items() if record is not None}
+    if len(runs) < 2:
         st.markdown(plain(_("Controls come with the shipped records only; this corpus was scored here.")))
         return
     trained = runs["trained"]
-    assert trained is not None
     tasks = _tasks(trained, view.direction)
     rows: list[tuple[float, dict[str, Any]]] = []
     for task, way in tasks:
@@ -163,13 +165,13 @@ def _controls(view: View) -> None:
         assert table is not None
         row: dict[str, Any] = {_("relation"): short_name(task), "n": table.n}
         for name, record in runs.items():
-            row[_(HEADINGS[name])] = _held_out(record.table(task, way) if record else None)
+            row[_(HEADINGS[name])] = _held_out(record.table(task, way))
         row[_("best baseline")] = f"{percent(table.baseline)}, {baseline_label(table.baseline_name)}"
         rows.append((_gain(table), row))
     said = []
-    for name, record in runs.items():
-        n_clear = sum(_is_clear(record.table(task, way)) for task, way in tasks) if record else 0
-        said.append(_("{run}: {n} of {total}").format(run=_(VARIANTS[name]), n=n_clear, total=len(tasks)))
+    for record in runs.values():
+        n_clear = sum(_is_clear(record.table(task, way)) for task, way in tasks)
+        said.append(_("{run}: {n} of {total}").format(run=run_name(record), n=n_clear, total=len(tasks)))
     st.markdown(
         plain(_("Tasks whose gain has its whole interval above +5 points — {list}.").format(list=_("; ").join(said)))
     )

@@ -140,7 +140,8 @@ def _claims(view: View) -> None:
         gender.about(view)
     elif table.direction == "":
         _about_coreference(view)
-    for said in (_where_it_fails(view.record, table), _left_out(view.record) if table.direction else ""):
+    left_out = _left_out(view.record) if table.direction else ""
+    for said in (_where_it_fails(view.record, table), _not_in_sight(table), left_out):
         if said:
             small(said)
 
@@ -259,6 +260,16 @@ def _left_out(record: Record) -> str:
     return _(
         "{n} of {total} arcs are left out: in text without spaces one of their words shares a token with another."
     ).format(n=unclear["arcs"], total=unclear["of_arcs"])
+
+
+def _not_in_sight(table: Table) -> str:
+    """The arcs of a relation, or the passages, that a mask keeps from being asked."""
+    if not table.n_unseen:
+        return ""
+    said = _("{n} arcs of this relation can't be asked this way round: the right word comes later, out of sight.")
+    if not table.direction:
+        said = _("{n} passages can't be asked: of two mentions one comes after the pronoun, out of sight.")
+    return said.format(n=table.n_unseen)
 
 
 def _control_says(view: View) -> str:

@@ -6,7 +6,7 @@ import streamlit as st
 from analysis.evidence.corpora.annotated import Passage, Sentence
 from analysis.evidence.one_sentence import Link, WordMaps, hits_and_misses, links_of
 from analysis.evidence.records import GENDER
-from model import Mask
+from model import Mask, parse_mask
 from ui.frame import chinese_words, loading, mask_choice
 from ui.frame.captions import small
 from ui.frame.choose import translated
@@ -46,7 +46,7 @@ def _from_corpus(view: View, model_id: str) -> None:
     names = {each.id: each.text for each in examples}
     chosen = choose(_("Sentence"), "sentence", names, next(iter(names)))
     example = next(each for each in examples if each.id == chosen)
-    mask = Mask.causal() if view.variant == "causal" else Mask.bidirectional()
+    mask = parse_mask(view.record.provenance["mask"])
     is_arcs = isinstance(example, Sentence)
     everything = is_arcs and st.toggle(_("All relations of the sentence"), key="heads_all")
     if language == "zh":
@@ -58,6 +58,8 @@ def _from_corpus(view: View, model_id: str) -> None:
     st.caption(plain(said.format(mask=mask_choice.name(mask))))
     if task == GENDER:
         small(_("The four sentences of each pair stand after each other in the list."))
+    if start := data.start_mark(example.text, model_id, mask):
+        small(_("Before the sentence stands {start}, as when it was scored.").format(start=start))
     with draw(view, shown):
         used.used(view, example.text, model_id, mask, maps, shown.links)
 

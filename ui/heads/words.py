@@ -213,6 +213,13 @@ def chosen_heads(found: dict[str, Any]) -> str:
     return " / ".join(names[:MOST_HEADS]) + (" / …" if len(names) > MOST_HEADS else "")
 
 
+def run_name(record: Record) -> str:
+    """Under what a record was measured: weights and mask."""
+    about = record.provenance
+    variant = str(about.get("variant", "trained"))
+    return _(VARIANTS["causal" if variant == "trained" and about["mask"] == "causal" else variant])
+
+
 def origin(record: Record) -> str:
     """Model, corpus, n and date of a record: stands beside every number."""
     about = record.provenance
@@ -226,8 +233,8 @@ def origin(record: Record) -> str:
     if len(name) > LONGEST_NAME:
         name = re.split(r" \(|（", name)[0]
     parts = [name, corpus_name(record), _(", ").join(each for each in counted if each)]
-    if variant != "trained":
-        parts.insert(1, _(VARIANTS[variant]))
+    if variant != "trained" or about["mask"] != "bidirectional":
+        parts.insert(1, run_name(record))
     if about.get("date"):
         parts.append(_("measured {date}").format(date=about["date"]))
     return " · ".join(parts)

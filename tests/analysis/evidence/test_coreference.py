@@ -99,6 +99,9 @@ def test_only_visible_mentions_count():
     assert scores[0].chance == 0.5
     hidden = run([IT], [[[0]]], visible=[np.array([True, True, False, False])])
     assert score_coreference(hidden) == ()
+    both = [np.array([True, False, False, True]), np.array([True, True, False, False])]
+    counted = score_coreference(run([IT, IT], [[[3]], [[0]]], visible=both))[0]
+    assert (counted.n, counted.n_unseen) == (1, 1)
 
 
 def test_documents_are_kept_together():

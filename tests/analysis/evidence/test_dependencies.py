@@ -50,6 +50,19 @@ def test_each_arc_is_asked_both_ways_and_the_root_is_not():
     assert sum(each.n for each in scores.relations if each.direction == "dep>head") == 6
 
 
+def test_arcs_whose_right_word_is_masked_are_counted_and_not_asked():
+    """Under a causal mask: "the" can't ask for "cat", which comes later, but "cat" for "the"."""
+    right = [-1, 0, 1, 0, 0, 3, 2]
+    scores = score_dependencies(run([CATS], [[right]], visible=[np.tri(7, dtype=bool)]))
+    assert scores.n_arcs == 6 and scores.n_unseen == {"dep>head": 4, "head>dep": 2}
+    det = scores.of("det", "head>dep")
+    assert (det.n, det.n_unseen, det.accuracy[0, 0]) == (2, 0, 1.0)
+    assert scores.of("obj", "dep>head").n_unseen == 0 and scores.of("obj", "dep>head").n == 1
+    with pytest.raises(KeyError):
+        scores.of("det", "dep>head")  # nothing left to ask
+    assert sum(each.n for each in scores.relations) == 6
+
+
 def test_any_dependent_of_the_relation_is_right_and_the_head_is_asked_once():
     trees = sentence("big red cars", [2, 2, -1], "amod amod root")
     scores = score_dependencies(run([trees], [[[1, 0, 1], [2, 2, 0]]]))

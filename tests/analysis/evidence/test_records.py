@@ -33,7 +33,12 @@ EVERY = [
     for corpus, variants in corpora.items()
     for variant in variants
 ]
-LABELS = {"minilm": "MiniLM-L6", "e5-small-4bit": "multilingual-e5-small, 4-bit"}
+LABELS = {
+    "minilm": "MiniLM-L6",
+    "smollm2-135m": "SmolLM2-135M-Instruct, 4-bit",
+    "e5-small-4bit": "multilingual-e5-small, 4-bit",
+}
+HEADS = {"minilm": 72, "smollm2-135m": 270, "e5-small-4bit": 144}
 MOST_BYTES = 3_000  # of a record, for each head
 
 
@@ -67,7 +72,7 @@ def test_records_hold_figures_and_no_sentence():
         texts = [value for value in _strings(record) if len(value.split()) > 3]
         about = record["provenance"]
         assert set(texts) <= set(_strings(about)), path.name
-        n_heads = 72 if path.name.startswith("minilm") else 144
+        (n_heads,) = (n for name, n in HEADS.items() if path.name.startswith(name))
         assert path.stat().st_size < MOST_BYTES * n_heads, path.name
 
 
@@ -128,6 +133,58 @@ def test_the_records_say_what_was_measured_independently():
     assert gum.accuracy[3, 1] == pytest.approx(0.814, abs=0.005)
     assert gap.accuracy[3, 1] == pytest.approx(0.730, abs=0.005)
     assert gum.baselines["nearest"] == pytest.approx(0.247, abs=0.005)
+
+
+@pytest.mark.parametrize(
+    ("task", "direction", "head", "accuracy", "baseline"),
+    [  # by transformers' LlamaForCausalLM; two ways to halve the corpus differ by 2 points
+        ("obj", "dep>head", "11-2", 0.918, 0.400),
+        ("nsubj", "head>dep", "14-9", 0.731, 0.388),
+        ("cop", "head>dep", "11-2", 0.768, 0.319),
+        ("nmod", "dep>head", "28-9", 0.687, 0.396),
+        ("conj", "dep>head", "13-9", 0.620, 0.352),
+        ("det", "head>dep", "8-7", 0.867, 0.609),
+        ("aux:pass", "head>dep", "8-7", 0.941, 0.792),
+    ],
+)
+def test_the_decoders_record_says_what_was_measured_independently(task, direction, head, accuracy, baseline):
+    table = shipped("ud", "trained", "smollm2-135m").table(task, direction)
+    assert head in table.held_out["heads"]
+    assert table.held_out["accuracy"] == pytest.approx(accuracy, abs=0.02)
+    assert table.held_out["baseline"] == pytest.approx(baseline, abs=0.03)
+    assert table.held_out["gain_interval"][0] > 0
+
+
+def test_a_decoder_was_scored_under_its_own_mask_after_its_mark_and_says_what_it_could_not_ask():
+    record = shipped("ud", "trained", "smollm2-135m")
+    assert (record.provenance["mask"], record.provenance["start"]) == ("causal", "<|im_start|>")
+    unseen, n_arcs = record.raw["skipped"]["unseen"], record.raw["skipped"]["unclear"]["of_arcs"]
+    assert unseen["dep>head"] + unseen["head>dep"] == n_arcs  # each arc is seen from its later end alone
+    table = record.table("obj", "dep>head")
+    assert table.n + table.n_unseen == shipped("ud").table("obj", "dep>head").n
+    assert all(int(name) < 0 for name in [table.baseline_name])
+
+
+def test_pronouns_of_the_decoder_as_measured_independently():
+    gum = shipped("gum", "trained", "smollm2-135m").table("coref")
+    assert gum.n == 369 and gum.held_out["heads"] == ["17-6", "17-6"]
+    assert gum.held_out["accuracy"] == pytest.approx(0.770, abs=0.005)
+    gap = shipped("gap", "trained", "smollm2-135m").table("coref")
+    assert gap.n + gap.n_unseen == 300 and gap.n_unseen == 66  # a name that comes after the pronoun
+
+
+def test_in_random_tokens_the_known_heads_stand_out():
+    """Independently: previous token 17-1, induction 19-7 and 18-5, half of all heads rest on the first token."""
+    found = {
+        name: np.array(patterns("smollm2-135m")["repetition"][name]) for name in ("previous", "induction", "first")
+    }
+    assert np.unravel_index(found["previous"].argmax(), (30, 9)) == (16, 0) and found["previous"].max() > 0.8
+    best = np.argsort(-found["induction"], axis=None)[:2].tolist()
+    assert best == [18 * 9 + 6, 17 * 9 + 4] and found["induction"].max() > 0.8
+    assert (found["first"] > 0.5).mean() == pytest.approx(0.5, abs=0.1)
+    assert np.array(patterns("minilm")["repetition"]["induction"]).max() < 0.05
+    assert patterns("smollm2-135m")["special"] == ["<|im_start|>", None]
+    assert patterns("minilm")["special"] == ["[CLS]", "[SEP]"]
 
 
 def test_untrained_weights_beat_position_clearly_nowhere():

@@ -9,13 +9,16 @@ import pytest
 from analysis.evidence.arrows import NOWHERE, word_pieces
 from analysis.evidence.batches import batches, questions
 from analysis.evidence.controls import mask_id, untrained
+from analysis.evidence.corpora.annotated import lay_out
 from analysis.evidence.corpora.corpus import Corpus, read_content
 from analysis.evidence.dependencies import score_dependencies
+from analysis.evidence.one_sentence import word_maps_of
 from analysis.evidence.report import report
 from analysis.evidence.resume import Store
 from analysis.evidence.scoring import Conditions, score, writings_of
 from model import HeadworkError, Mask
-from tests.models import load
+from model.tokenizers.tokenizer_json import FastTokenizer
+from tests.models import END, LLAMA_LIKE, load, tiny_decoder
 
 TEXTS = (
     "The old farmer sold his horse .",
@@ -190,6 +193,33 @@ def test_a_text_beyond_the_token_limit_is_skipped_and_said(minilm, corpus):
     assert (problem.file, problem.line) == ("long.jsonl", 1) and "602 tokens" in problem.reason
     assert len(run.sentences) == len(corpus.sentences)
     assert report(run, corpus + long)["skipped"]["count"] == 1
+
+
+def test_a_decoder_reads_each_text_after_its_mark_under_the_mask_of_its_training(corpus):
+    decoder = tiny_decoder(replace(LLAMA_LIKE, max_tokens=400))
+    decoder.tokenizer = FastTokenizer(decoder.tokenizer.backend, {"bos_token": END})
+    few = Corpus(corpus.sentences[2:6:2], corpus.passages[:2])
+    run = score(decoder, few)
+    assert (run.start, str(run.conditions.mask)) == (END, "causal")
+    for number, sentence in enumerate(run.sentences):
+        text, spans = lay_out(sentence.words, [True] * len(sentence.words))
+        maps = word_maps_of(decoder.trace(END + text), sentence.words, spans, start=END)
+        np.testing.assert_array_equal(run.arrows.of_sentence(number), maps.target)
+        assert maps.spans == tuple(spans)
+        below = np.tril(np.ones((len(sentence.words),) * 2, dtype=bool))
+        assert (run.arrows.visible[number] == below).all()
+    about = report(run, few)["provenance"]
+    assert (about["start"], about["mask"]) == (END, "causal")
+    plain = score(tiny_decoder(replace(LLAMA_LIKE, max_tokens=400)), few)
+    assert plain.start == "" and "start" not in report(plain, few)["provenance"]
+    assert (plain.arrows.target != run.arrows.target).any()  # the first word is a sink no more
+
+
+def test_without_training_a_decoder_keeps_its_mask_and_its_norms(corpus):
+    run = score(tiny_decoder(), Corpus(corpus.sentences[:1]), Conditions(control="untrained"))
+    assert str(run.conditions.mask) == "causal"
+    random = untrained(tiny_decoder())
+    assert all((block.attention_norm.gamma == 1).all() for block in random.transformer.blocks)
 
 
 def test_nothing_to_score_and_drawn_masks_are_errors(minilm, corpus):

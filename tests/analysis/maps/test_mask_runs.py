@@ -1,5 +1,7 @@
 """What the mask lab runs a model for: each on-screen claim, over sizes, heads and masks, and on the built-in model."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -13,7 +15,7 @@ from model import AttentionModel, HeadworkError, Mask, parse_mask
 from model.weights.checkpoints import load_folder
 from model.weights.minilm import minilm_folder
 from model.weights.toy import toy_id
-from tests.models import load
+from tests.models import LLAMA_LIKE, load, tiny_decoder
 
 SENTENCE = "The teacher praised the students because they worked hard."
 SINGLE = 2e-6  # float32: weights and states of size 1, rounded a few hundred times
@@ -42,6 +44,16 @@ def test_the_scores_of_a_layer_with_the_mask_give_back_its_map(model, words, mas
     for layer in range(model.n_layers):
         scores = layer_scores(model, text, mask, layer).scores
         np.testing.assert_allclose(masked_softmax(scores, trace.allowed), trace.attention[layer], atol=SINGLE)
+
+
+@pytest.mark.parametrize("windows", [(), (0, 4, 0)])
+def test_scores_of_a_decoder_are_turned_by_place_and_seen_through_each_layers_window(windows):
+    decoder = tiny_decoder(replace(LLAMA_LIKE, windows=windows))
+    trace = decoder.trace("a cat sat")
+    for layer in range(decoder.n_layers):
+        scores = layer_scores(decoder, "a cat sat", Mask.causal(), layer).scores
+        found = masked_softmax(scores, trace.allowed_in(layer))
+        np.testing.assert_allclose(found, trace.attention[layer], atol=SINGLE)
 
 
 @given(toys, WORDS)

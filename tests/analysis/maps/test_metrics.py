@@ -179,6 +179,8 @@ def test_metrics_of_what_a_text_does_not_have_are_not_told():
     assert telling_metrics(whole) == list(METRICS)
     absent = {"start_mass", "separator_mass", "punctuation_mass", "special_mass", "content_mass"}
     assert set(METRICS).difference(telling_metrics(plain)) == absent
+    causal = by_pieces(trace_of(np.eye(5), TOKENS, np.tri(5)))
+    assert set(METRICS).difference(telling_metrics(causal)) == {"next_mass", "next_is_top"}
     rest = without_first(trace_of(MAP, TOKENS), rescale=True).trace
     assert set(METRICS).difference(telling_metrics(rest)) == {"first_mass"}
 

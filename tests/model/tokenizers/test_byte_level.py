@@ -2,10 +2,11 @@
 
 import pytest
 import tokenizers
-from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from analysis.words.units import piece_units, word_units
 from model.tokenizers.tokenizer_json import FastTokenizer
+from tests.models import load
 
 END = "<|endoftext|>"
 
@@ -57,7 +58,7 @@ def test_a_piece_with_whole_characters_and_a_part_of_one_shows_both():
 def test_pieces_of_one_word_stand_together(byte_level, text, words):
     tokens = byte_level.encode(text, limit=60)
     assert tokens.words == words
-    assert word_units(tokens, "tokenizer").labels == tuple(word if word.strip() else "▁" for word in words)
+    assert word_units(tokens, "tokenizer").labels == tuple("↵" if word == "▁" else word for word in words)
     assert len(tokens) > len(words)
 
 
@@ -73,6 +74,16 @@ def test_the_end_of_text_is_special_though_it_is_named_as_unknown_too(byte_level
     assert tokens.is_special == (True, False, False, True, False, True)
     assert tokens.n_unknown == 0
     assert piece_units(tokens).kinds == ("start", "word", "word", "separator", "word", "special")
+
+
+def test_the_mark_before_a_text_is_named_where_the_tokenizer_does_not_put_it_there(byte_level):
+    assert byte_level.start_mark == END
+    tokens = byte_level.encode(byte_level.start_mark + "the cat", limit=20)
+    assert tokens.is_special == (True, False, False) and tokens.words == ("the", "cat")
+    byte_level.backend.post_processor = processors.TemplateProcessing(single=f"{END} $A", special_tokens=[(END, 0)])
+    assert byte_level.start_mark == ""
+    byte_level.backend.post_processor = processors.TemplateProcessing(single="$A")
+    assert load("minilm").tokenizer.start_mark == load("toy").tokenizer.start_mark == ""
 
 
 def test_a_tokenizer_that_takes_a_text_for_one_word_is_parted_at_spaces():
