@@ -65,7 +65,8 @@ def pack(module: nn.Module, *, only_if_faster: bool = False) -> bool:
         return False
     if only_if_faster and not _packing_pays(next(module.children())):
         return False
-    for parent, name, linear in linears:
+    while linears:  # each plain weight is let go of before the next is packed
+        parent, name, linear = linears.pop()
         setattr(parent, name, PackedLinear(linear))
     return True
 

@@ -6,6 +6,8 @@ vocabulary two lists, and its tensors those of a Transformer, every one checked 
 
 from __future__ import annotations
 
+import math
+import mmap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -266,7 +268,8 @@ def _decoded(file: GGUFFile, name: str, tensor: ReaderTensor, shape: tuple[int, 
         rows = _rows_in_order(rows, file.config.num_heads)
     elif name.endswith("W_k.weight"):
         rows = _rows_in_order(rows, file.config.num_key_heads or file.config.num_heads)
-    numbers = np.empty(shape, dtype=np.float32)
+    # Pages of its own: what packing lets go of (model.packed) returns to the system, which freed small blocks don't.
+    numbers = np.frombuffer(mmap.mmap(-1, 4 * math.prod(shape)), np.float32).reshape(shape)
     try:
         with np.errstate(all="ignore"):  # what isn't finite is said below
             for start in range(0, len(rows), ROWS_AT_ONCE):  # the package takes twice the memory of what it decodes

