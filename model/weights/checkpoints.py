@@ -141,7 +141,9 @@ def config_from(raw: dict[str, Any]) -> TransformerConfig:
         return FAMILIES[raw["model_type"]].config(raw)
     except KeyError as error:
         raise HeadworkError("config.json has no entry {key}.", key=error.args[0]) from error
-    except TypeError as error:
+    except HeadworkError:
+        raise
+    except (TypeError, ValueError, ArithmeticError) as error:
         raise HeadworkError("config.json has an entry of the wrong kind: {reason}.", reason=clipped(error)) from error
 
 

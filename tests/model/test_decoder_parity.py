@@ -5,12 +5,14 @@ be asked for); its tables of rotary positions are float32 in both, as models are
 of padding says is read by nobody.
 """
 
+import time
+
 import pytest
 import torch
 from torch.overrides import TorchFunctionMode
 
 from model import HeadworkError, Mask
-from model.weights.checkpoints import load_folder
+from model.weights.checkpoints import config_from, load_folder
 from model.weights.families import FAMILIES
 from tests.model.random_checkpoints import edit_config, edit_weights, save_random
 
@@ -256,3 +258,28 @@ def test_tensors_that_do_not_fit_are_named(tmp_path, kind, name, shape, sentence
     edit_weights(tmp_path, lambda tensors: tensors.update({name: torch.zeros(shape)}))
     with pytest.raises(HeadworkError, match=sentence):
         load_folder(tmp_path)
+
+
+NONSENSE = (None, "x", "", -1, 0, 3.5, float("nan"), float("inf"), True, [], [1], {}, {"a": 1}, 10**9, 10**400, [[[]]])
+SCALINGS = (
+    {"rope_type": 5},
+    {"type": "linear", "factor": 0},
+    {"rope_type": "llama3", "factor": float("nan"), **LLAMA3},
+)
+
+
+@pytest.mark.parametrize("kind", DECODERS)
+def test_any_entry_of_a_config_json_may_be_nonsense(kind):
+    """A sentence or a config, at once: a billion layers are not counted."""
+    name, sizes = DECODERS[kind]
+    raw = getattr(transformers, f"{name}Config")(**sizes).to_dict()
+    said = 0
+    start = time.process_time()
+    for entry in raw.keys() - {"model_type"} | {"rope_scaling", "rope_theta", "rotary_pct", "rotary_emb_base"}:
+        for value in (*NONSENSE, *SCALINGS):
+            try:
+                config_from(raw | {entry: value})
+            except HeadworkError:
+                said += 1
+    assert said > 50
+    assert time.process_time() - start < 5

@@ -8,6 +8,8 @@ from model.errors import HeadworkError, clipped
 from model.rotary import RotaryScaling
 from model.transformer import OutputMatrix
 
+MOST_LAYERS = 512  # as TransformerConfig bounds them: no tuple is made for a billion
+
 
 def refuse(raw: dict[str, Any], **harmless: Any) -> None:
     """Raises HeadworkError where config.json sets one of these to anything but the value that changes nothing."""
@@ -59,15 +61,21 @@ def rotary_scaling(said: dict[str, Any]) -> RotaryScaling | None:
     )
 
 
+def n_layers(raw: dict[str, Any]) -> int:
+    """How many layers a tuple is made for: 0 where that is no number of layers, as TransformerConfig says then."""
+    n = raw["num_hidden_layers"]
+    return n if isinstance(n, int) and 0 < n <= MOST_LAYERS else 0
+
+
 def windows_by_layer(raw: dict[str, Any]) -> tuple[int, ...]:
     """The sliding window of each layer, as Qwen has it: `layer_types`, or all from `max_window_layers` on."""
     window = (raw.get("sliding_window") or 0) if raw.get("use_sliding_window", False) else 0
-    n_layers = raw["num_hidden_layers"]
+    n = n_layers(raw)
     types = raw.get("layer_types")
     if types is None:
         first = raw.get("max_window_layers", 28)  # as transformers has it where nothing is said
-        return tuple(window if i >= first else 0 for i in range(n_layers)) if window else ()
+        return tuple(window if i >= first else 0 for i in range(n)) if window else ()
     known = ("full_attention", "sliding_attention") if window else ("full_attention",)
-    if len(types) != n_layers or not all(kind in known for kind in types):
+    if len(types) != n or not all(kind in known for kind in types):
         raise not_supported("config.json", "layer_types", next((kind for kind in types if kind not in known), types))
     return tuple(window if kind == "sliding_attention" else 0 for kind in types) if window else ()

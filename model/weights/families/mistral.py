@@ -7,12 +7,13 @@ from typing import Any
 
 from model.transformer import TransformerConfig
 from model.weights.families import llama
+from model.weights.families.decoders import n_layers
 
 
 def config(raw: dict[str, Any]) -> TransformerConfig:
     """Our sizes from a config.json."""
     window = raw.get("sliding_window", 4096)  # as transformers has it where nothing is said; null = none
-    windows = () if window is None else (window,) * raw["num_hidden_layers"]
+    windows = () if window is None else (window,) * n_layers(raw)
     return llama.config(raw, windows=windows, attention_bias="none", bias=False)
 
 
