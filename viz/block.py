@@ -62,7 +62,9 @@ def lines(
     height: int = 270,
 ) -> go.Figure:
     """A few numbers for every label as points of different shapes; the selected label is marked by a line."""
-    figure = _figure("", height, legend=True)
+    extra = 38 * (len(series) > 3)  # on a phone each name takes a line of the legend
+    figure = _figure("", height + extra, legend=True)
+    figure.update_layout(margin_t=figure.layout.margin.t + extra)
     looks = zip([GREY, BLUE, ACCENT, PURPLE], ["circle", "diamond", "square", "cross"], strict=True)
     for (name, values), (colour, symbol) in zip(series, looks, strict=False):
         figure.add_trace(
@@ -150,7 +152,7 @@ def entropies_figure(
         )
     for name, values, at, symbol, colour in (
         (t("the mean of the heads"), average, -1.6 * SPREAD, "diamond-open", TEXT),
-        (t("one head over all of d_model"), one, 1.6 * SPREAD, "x-thin-open", ACCENT),
+        (t("one head over all columns"), one, 1.6 * SPREAD, "x-thin-open", ACCENT),
     ):
         figure.add_scatter(
             x=places + np.float32(at),
@@ -219,7 +221,8 @@ def drift_figure(
             )
         )
     titled(figure, t("after layer (0 = what enters the first)"), t("cosine"))
-    figure.update_layout(xaxis_dtick=1, yaxis_range=[min(0.0, _least(to_start, to_neighbours)), 1.05])
+    figure.update_layout(xaxis={"dtick": math.ceil(len(levels) / 13), "range": [-0.5, len(levels) - 0.5]})
+    figure.update_layout(yaxis_range=[min(0.0, _least(to_start, to_neighbours)), 1.05])
     return figure
 
 
@@ -229,7 +232,7 @@ def _least(*arrays: Floats) -> float:
 
 
 def _figure(title: str, height: int, *, legend: bool = False) -> go.Figure:
-    return plain_figure(title, height, top=40 if title else 44 if legend else 24, has_legend=legend)
+    return plain_figure(title, height, top=40 if title else 54 if legend else 24, has_legend=legend)
 
 
 def _named_axis(figure: go.Figure, labels: Sequence[str], title: str) -> None:

@@ -40,6 +40,7 @@ GAP = 0.9  # cells between two tiles
 LEAST_ROW = 10  # pixels: a row whose name can be read
 NAME_PIXELS = 42  # above a tile for its name and mark
 MOST_ACROSS = 12  # cells with numbers in them beside each other
+LEAST_WRITTEN = 15  # pixels: a row whose numbers don't touch those of the next
 LEAST_HATCHED = 6  # pixels of a cell whose hatching can be seen; smaller ones tell their sign by colour and on hover
 OUTLIER = 4  # times the size that 95 % of the numbers stay below: colours end there where some are twice as far out
 USUAL_WIDTH = 600  # pixels of a figure beside its explanation
@@ -88,6 +89,7 @@ def tiles_figure(tiles: Tiles, *, height: int = 400, t: Translate = untranslated
     is_written = cells.size <= MOST_NUMBERS
     across = _columns_of_tiles(k, n_rows, n_columns, height, is_written)
     plan = Mosaic(k, n_rows, n_columns, across, GAP, n_rows * _room(math.ceil(k / across), height))
+    is_written = is_written and _cell_pixels(plan, height)[0] >= LEAST_WRITTEN
     mosaic = plan.whole(cells)
     hidden = np.isneginf(mosaic)
     shown = np.where(hidden, np.nan, mosaic)
@@ -103,7 +105,7 @@ def tiles_figure(tiles: Tiles, *, height: int = 400, t: Translate = untranslated
         box = plan.box(tile)
         left, top = box["x0"], box["y0"]
         own = tile if k > 1 and tiles.is_coloured and not tiles.heads else None
-        marks += _marks(left, top, plan.room, tiles, own)
+        marks += _marks(left, top, plan.room, n_columns, tiles, own)
         names.insert(tile, tile_name(tiles.names[tile], left, top - 0.34 * plan.room))
     look = {**layout("", height=height, top=TOP, **sides), "dragmode": False, "shapes": marks, "annotations": names}
     return go.Figure(traces, {**look, **axes})
@@ -174,24 +176,28 @@ def _room(down: int, height: int) -> float:
     return share / (1 - share)
 
 
-def _marks(left: float, top: float, room: float, tiles: Tiles, tile: int | None) -> list[dict[str, Any]]:
+def _marks(
+    left: float, top: float, room: float, n_columns: int, tiles: Tiles, tile: int | None
+) -> list[dict[str, Any]]:
     """A strip above the columns of each head, or above those that are marked."""
     strip = {"type": "rect", "y0": top - 0.3 * room, "y1": top - 0.08 * room, "line": {"width": 0}}
-    n_columns = tiles.cells.shape[-1]
     if tiles.marked:
-        return [{**strip, "x0": left + c, "x1": left + c + 1, "fillcolor": ACCENT} for c in tiles.marked]
+        return [
+            {**strip, "x0": left + c, "x1": left + c + 1, "fillcolor": ACCENT} for c in tiles.marked if c < n_columns
+        ]
     if tile is not None:
         return [{**strip, "x0": left, "x1": left + n_columns, "fillcolor": head_colour(tile // tiles.group)}]
     if not tiles.heads:
         return []
-    d_k = n_columns / tiles.heads
+    d_k = tiles.cells.shape[-1] / tiles.heads
     edge = {"width": 1, "color": "#FFFFFF"} if tiles.group > 1 else {"width": 0}  # heads of one colour stay apart
     return [
         {
-            **{**strip, "line": edge, "x0": left + head * d_k, "x1": left + (head + 1) * d_k},
+            **{**strip, "line": edge, "x0": left + head * d_k, "x1": left + min((head + 1) * d_k, n_columns)},
             "fillcolor": head_colour(head // tiles.group),
         }
         for head in range(tiles.heads)
+        if head * d_k < n_columns
     ]
 
 

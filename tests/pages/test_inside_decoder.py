@@ -40,7 +40,8 @@ def test_which_heads_share_keys_is_said_and_drawn(decoder):
     decoder.open_decoder(step="split", head="8")
     assert "heads 7–9 meet keys and values of key head 3" in decoder.app.words
     names = [note["text"] for note in decoder.app.figures()[0]["layout"]["annotations"]]
-    assert names[:4] == ["head 1, keys 1", "head 2, keys 1", "head 3, keys 1", "head 4, keys 2"]
+    assert names[:4] == ["1 · k1", "2 · k1", "3 · k1", "4 · k2"]
+    assert "8 · k3 is head 8 with the keys of key head 3" in decoder.app.words
     colours = [shape["fillcolor"] for shape in decoder.app.figures()[0]["layout"]["shapes"]]
     assert len(set(colours)) == 3 and colours[0] == colours[2] != colours[3]
     decoder.set(letter="K")

@@ -94,8 +94,16 @@ def _values(record: Record, stage: Stage, matrices: tuple[Matrix, ...]) -> None:
     chart(figure, "inside_matrix")
     legend = _(LEGENDS["weights" if stage.key == "softmax" else "maps" if is_map else "signed"])
     if record.group > 1 and stage.key not in ("input", "output"):
-        legend += " " + _("Heads of one colour share a key head.")
+        legend += " " + _shared(record, apart and not is_shared)
     small(legend)
+
+
+def _shared(record: Record, is_named: bool) -> str:
+    """What the colours mean, and the names where they hold two numbers."""
+    if not is_named or record.n_heads > MANY:
+        return _("Heads of one colour share a key head.")
+    said = _("Heads of one colour share a key head: {head} · k{key} is head {head} with the keys of key head {key}.")
+    return said.format(head=record.head + 1, key=record.head // record.group + 1)
 
 
 def _head_names(record: Record, matrix: Matrix, is_shared: bool) -> list[str]:
@@ -106,7 +114,7 @@ def _head_names(record: Record, matrix: Matrix, is_shared: bool) -> list[str]:
         spans = [(head * record.group + 1, (head + 1) * record.group) for head in range(n)]
         return [said.format(head=head + 1, first=first, last=last) for head, (first, last) in enumerate(spans)]
     if record.group > 1 and n <= MANY:
-        return [_("head {head}, keys {key}").format(head=head + 1, key=head // record.group + 1) for head in range(n)]
+        return [f"{head + 1} · k{head // record.group + 1}" for head in range(n)]
     said = "{symbol}, head {head}" if n <= FEW else "head {head}" if n <= MANY else "{head}"
     return [_(said).format(symbol=matrix.symbol, head=head + 1) for head in range(n)]
 

@@ -20,7 +20,8 @@ def cell(record: Record) -> None:
     """One weight, from d_k products to its share of the output."""
     n = record.n_tokens
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        query = token(record, _("Query (looks)"), "query", first=min(1, n - 1))
+        sees_all = bool(record.allowed[min(1, n - 1)].all())  # else the last token sees most
+        query = token(record, _("Query (looks)"), "query", first=min(1, n - 1) if sees_all else n - 1)
         key = token(record, _("Key (looked at)"), "key", first=n - 1)
         said = _("Layer {layer}, head {head}: chosen above.").format(layer=record.layer + 1, head=record.head + 1)
         st.markdown(plain(" ".join([said, *words.shared_keys(record.head, record.n_heads, record.n_key_heads)])))

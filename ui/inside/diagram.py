@@ -67,5 +67,7 @@ NAMES: dict[BoxKey, str] = {
 
 def box_name(key: BoxKey, record: Record) -> str:
     """What a box is called in this model."""
+    if key == "ffn_sum" and branches(record):
+        return _("Sum of x, attention and FFN")
     is_rms = key in ("attention_norm", "ffn_norm") and record.steps.attention_norm.mean is None
     return _(RMS_NAMES[key]) if is_rms else _(NAMES[key])

@@ -26,6 +26,7 @@ from viz.block import bars, curve_figure, drift_figure, entropies_figure, lines
 from viz.steps import Tiles, tiles_figure
 from viz.theme import markup
 
+APART = 6  # times as large as the others: beyond this, numbers have a scale of their own
 AROUND = 24  # tokens to each side of the chosen one whose entropies are drawn
 
 
@@ -44,12 +45,18 @@ def block(record: Record) -> None:
         if open_box.key != "input":
             chosen = token(record, _("Token"), "token", first=record.n_tokens // 2)
             _opened(record, open_box, chosen)
-        before, after = open_box.before, open_box.after
-        same = open_box.key == "input"
-        cells, names = ([after], ["x"]) if same else ([before, after], [_("before"), _("after")])
-        tensors = Tiles(np.stack(cells), names, record.labels, is_coloured=False)
-        figure = tiles_figure(tensors, height=_height(record.n_tokens, len(cells)), t=_)
-        chart(figure, "box_tensors")
+        _tensors(record, open_box)
+
+
+def _tensors(record: Record, box: Box) -> None:
+    """What goes into a box and what comes out; in two pictures where one scale would blank one of them."""
+    parts = {"x": box.after} if box.key == "input" else {_("before"): box.before, _("after"): box.after}
+    usual = [float(np.quantile(np.abs(cells), 0.95)) for cells in parts.values()]
+    pictures = [{name: cells} for name, cells in parts.items()] if max(usual) > APART * min(usual) else [parts]
+    for number, picture in enumerate(pictures):
+        tiles = Tiles(np.stack(list(picture.values())), list(picture), record.labels, is_coloured=False)
+        figure = tiles_figure(tiles, height=_height(record.n_tokens, len(picture)), t=_)
+        chart(figure, "box_tensors" if number == 0 else "box_tensors_after")
 
 
 def _opened(record: Record, box: Box, chosen: int) -> None:
@@ -230,7 +237,7 @@ def _side_by_side(record: Record, chosen: int) -> None:
                 said.format(
                     head=head,
                     last=last,
-                    cosine=f"{shared.weights_cosine:.2f}",
+                    cosine=f"{round(shared.weights_cosine, 2) + 0.0:.2f}",
                     share=round(100 * shared.map_distance),
                 )
             )
