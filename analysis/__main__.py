@@ -6,7 +6,6 @@ import argparse
 import errno
 import os
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from analysis.evidence.gender import GenderScore
 from analysis.evidence.held_out import HeldOut
 from analysis.evidence.intervals import FEWEST_ARCS, Interval
 from analysis.evidence.noun_pairs import Share
+from analysis.evidence.progress import Progress
 from analysis.evidence.report import Scores, as_text, report
 from analysis.evidence.resume import Store
 from analysis.evidence.scoring import WRITINGS, Conditions, Run, score
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         model = load(options.model, download=options.download)
     except HeadworkError as error:
         return fail(error, EXIT_MODEL)
-    progress = _Progress()
+    progress = Progress()
     try:
         run = score(model, corpus, conditions, progress=progress, store=store)
         progress.end()
@@ -228,37 +228,6 @@ def _store(folder: Path | None, out: Path | None) -> Store | None:
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
     check_writable(folder / "batch" if folder.is_dir() else folder)
     return Store(folder)
-
-
-class _Progress:
-    """A bar on standard error: drawn over itself in a terminal, ten lines elsewhere."""
-
-    WIDTH = 30
-
-    def __init__(self) -> None:
-        self.start = time.monotonic()
-        self.shown = -1
-        self.is_terminal = sys.stderr.isatty()
-
-    def __call__(self, done: int, total: int) -> None:
-        steps = 1000 if self.is_terminal else 10
-        step = done * steps // total
-        if step == self.shown:
-            return
-        self.shown = step
-        seconds = time.monotonic() - self.start
-        filled = done * self.WIDTH // total
-        bar = "#" * filled + "." * (self.WIDTH - filled)
-        end = "" if self.is_terminal else "\n"
-        print(
-            f"{chr(13) if self.is_terminal else ''}[{bar}] {done} of {total}, {seconds:.0f} s", end=end, file=sys.stderr
-        )
-        sys.stderr.flush()
-
-    def end(self) -> None:
-        """Ends the line."""
-        if self.is_terminal and self.shown >= 0:
-            print(file=sys.stderr)
 
 
 def _print_problems(corpus: Corpus) -> None:

@@ -7,6 +7,7 @@ plain text, prompt | right | wrong, where a space is put before each answer.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -45,14 +46,10 @@ class Question:
         if self.other:
             return self.other
         right, wrong = self.right.strip(), self.wrong.strip()
-        words = self.prompt.split(" ")
-        bare = [word.strip(".,;:!?\"'()") for word in words]
-        if right not in bare or wrong not in bare:
+        word = re.compile(rf"(?<!\w)({re.escape(right)}|{re.escape(wrong)})(?!\w)")
+        if set(word.findall(self.prompt)) != {right, wrong}:
             return None
-        swap = {right: wrong, wrong: right}
-        return " ".join(
-            word.replace(core, swap[core]) if core in swap else word for word, core in zip(words, bare, strict=True)
-        )
+        return word.sub(lambda found: wrong if found[0] == right else right, self.prompt)
 
 
 @dataclass(frozen=True)
@@ -101,11 +98,13 @@ class Questions:
         questions: at most `MOST_QUESTIONS`.
         problems: lines that are no question.
         n_left_out: questions beyond the bound.
+        lines: the line of each question, from 1.
     """
 
     questions: tuple[Question, ...]
     problems: tuple[Problem, ...] = ()
     n_left_out: int = 0
+    lines: tuple[int, ...] = ()
 
 
 def read_questions(path: Path, most: int = MOST_QUESTIONS) -> Questions:
@@ -134,6 +133,7 @@ def parse_questions(lines: str | Iterable[str], most: int = MOST_QUESTIONS) -> Q
     """The questions of a text, one a line; empty lines don't count. Beyond `most` they are counted, not kept."""
     questions: list[Question] = []
     problems: list[Problem] = []
+    numbers: list[int] = []
     n_left_out = 0
     for number, line in enumerate(lines.splitlines() if isinstance(lines, str) else lines, 1):
         if not line.strip():
@@ -143,10 +143,11 @@ def parse_questions(lines: str | Iterable[str], most: int = MOST_QUESTIONS) -> Q
             continue
         try:
             questions.append(_parsed(line))
+            numbers.append(number)
         except HeadworkError as error:
             if len(problems) < most:
                 problems.append(Problem(number, error))
-    return Questions(tuple(questions), tuple(problems), n_left_out)
+    return Questions(tuple(questions), tuple(problems), n_left_out, tuple(numbers))
 
 
 def _lines(stream: Iterable[bytes]) -> Iterable[bytes]:

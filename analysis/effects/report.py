@@ -57,7 +57,9 @@ def report(effects: Effects, about: Mapping[str, Any] | None = None) -> dict[str
             "p_wrong": float(effects.p_wrong.mean()),
         },
         "looked_at": "cue" if any(each.question.cue for each in effects.asked) else "answer",
-        "rank_correlation": None if found is None else {"value": found.value, "interval": found.interval, "n": found.n},
+        "rank_correlation": None if found is None else found.value,
+        "rank_correlation_interval": None if found is None else found.interval,
+        "rank_correlation_n": 0 if found is None else found.n,
         "held_out": [_chosen(each) for each in effects.held_out()],
         "prompts": _prompts(effects),
         "heads": [
@@ -68,7 +70,7 @@ def report(effects: Effects, about: Mapping[str, Any] | None = None) -> dict[str
                 "interval": None if bounds is None else bounds[:, layer, head].tolist(),
                 "attention_to_answer": _number(attention[layer, head]),
                 "direct": None if direct is None else float(direct[layer, head]),
-                "each": effects.heads[:, layer, head].tolist(),
+                "each": _each(effects.heads[:, layer, head]),
             }
             for layer in range(effects.shape[0])
             for head in range(effects.shape[1])
@@ -77,12 +79,12 @@ def report(effects: Effects, about: Mapping[str, Any] | None = None) -> dict[str
     for name, values in (("ffns", effects.ffns), ("layers", effects.layers)):
         if values is not None:
             out[name] = [
-                {"layer": layer + 1, "effect": float(each.mean()), "each": each.tolist()}
+                {"layer": layer + 1, "effect": float(each.mean()), "each": _each(each)}
                 for layer, each in enumerate(values.T)
             ]
     if effects.parts is not None:
         parts = effects.parts
-        out["direct"] = {
+        out["parts"] = {
             "embedding": float(parts.embedding.mean()),
             "heads": float(parts.heads.sum(axis=(1, 2)).mean()),
             "ffns": parts.ffns.mean(axis=0).tolist(),
@@ -116,7 +118,7 @@ def state_report(effects: StateEffects, about: Mapping[str, Any] | None = None) 
                 "effect": float(mean[layer, head]),
                 "interval": None if bounds is None else bounds[:, layer, head].tolist(),
                 "tokens": float(tokens[layer, head]),
-                "each": effects.sentence[:, layer, head].tolist(),
+                "each": np.round(effects.sentence[:, layer, head], DIGITS).tolist(),
             }
             for layer in range(effects.shape[0])
             for head in range(effects.shape[1])
@@ -223,8 +225,8 @@ class Record:
     @property
     def rank_correlation(self) -> RankCorrelation | None:
         """Of attention and drop over all heads."""
-        found = self.raw["rank_correlation"]
-        return None if found is None else RankCorrelation(found["value"], _interval(found["interval"]), found["n"])
+        value, bounds = self.raw["rank_correlation"], self.raw["rank_correlation_interval"]
+        return None if value is None else RankCorrelation(value, _interval(bounds), self.raw["rank_correlation_n"])
 
     @property
     def held_out(self) -> tuple[Chosen, ...]:
@@ -237,6 +239,11 @@ class Record:
             )
             for each in self.raw["held_out"]
         )
+
+    @property
+    def parts(self) -> Mapping[str, Any] | None:
+        """Mean direct effects: "embedding", "heads" (their sum), "ffns" (one a layer), "biases"; None without."""
+        return self.raw.get("parts")
 
     def ranked(self) -> list[HeadId]:
         """All heads, the one that helps most first."""
@@ -261,6 +268,11 @@ def _prompts(effects: Effects) -> list[dict[str, Any]]:
         }
         out.append(question | numbers)
     return out
+
+
+def _each(values: Floats) -> list[float]:
+    """An effect on each prompt: a thousandth of a nat is enough, and they are most of a file."""
+    return (np.round(values, 3) + 0.0).tolist()  # type: ignore[no-any-return]
 
 
 def _chosen(each: Chosen) -> dict[str, Any]:

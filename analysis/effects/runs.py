@@ -144,7 +144,7 @@ class Runner:
         for layer in range(first, len(self.blocks)):
             if self.stop is not None and self.stop.is_set():
                 raise Stopped
-            if self.last_only and layer == len(self.blocks) - 1:
+            if self.last_only and layer == len(self.blocks) - 1 and x.size(1) > 1:
                 x = self._last_token(x)
             else:
                 x, _ = self.blocks[layer](x, self.masks[layer], rotation=self.rotation)
