@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
@@ -100,10 +101,11 @@ def patch(
 
     before = _array(_difference(whole.hidden, direction))  # (n,)
     residual, heads = np.zeros((model.n_layers, n_tokens, n)), np.zeros((model.n_layers, model.n_heads, n))
-    for done, (layer, found) in enumerate(side_by_side(of_layer, range(model.n_layers), workers, stop), 1):
-        residual[layer], heads[layer] = found
-        if progress is not None:
-            progress(done, model.n_layers)
+    with closing(side_by_side(of_layer, range(model.n_layers), workers, stop)) as finished:
+        for done, (layer, found) in enumerate(finished, 1):
+            residual[layer], heads[layer] = found
+            if progress is not None:
+                progress(done, model.n_layers)
     return Patching(
         labels=(asked[0].labels, other_labels[0]),
         difference=before,

@@ -7,7 +7,8 @@ one can be kept on disk (analysis.evidence.resume). Memory: what one run of a ba
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Literal
 
@@ -80,12 +81,13 @@ class Sweep:
         found = []
         for number, batch in enumerate(groups):
             units: dict[int, Arrays] = {}
-            for layer, arrays in self._units(number, batch, instead, workers, store):
-                units[layer] = arrays
-                if layer < self._n_layers:
-                    done += self._cost(batch, layer)
-                    if progress is not None:
-                        progress(done, total)
+            with closing(self._units(number, batch, instead, workers, store)) as finished:
+                for layer, arrays in finished:
+                    units[layer] = arrays
+                    if layer < self._n_layers:
+                        done += self._cost(batch, layer)
+                        if progress is not None:
+                            progress(done, total)
             found.append(self._gather(batch, units))
         return found
 
@@ -100,7 +102,7 @@ class Sweep:
 
     def _units(
         self, number: int, batch: list[int], instead: Replacement, workers: int, store: Store | None
-    ) -> Iterator[tuple[int, Arrays]]:
+    ) -> Generator[tuple[int, Arrays]]:
         """The units of a batch as they are finished: layers from 0, and as number L the whole run."""
         n = self._n_layers
         first = number * (n + 1)
@@ -125,10 +127,11 @@ class Sweep:
                 return self._described(whole, batch)
             return self._unit(runner, whole, unit, instead, batch)
 
-        for unit, arrays in side_by_side(compute, missing, workers, stop):
-            if store is not None:
-                store.save(first + unit, arrays)
-            yield unit, arrays
+        with closing(side_by_side(compute, missing, workers, stop)) as finished:
+            for unit, arrays in finished:
+                if store is not None:
+                    store.save(first + unit, arrays)
+                yield unit, arrays
 
     @torch.inference_mode()
     def _described(self, whole: Whole, batch: list[int]) -> Arrays:

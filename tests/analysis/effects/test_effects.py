@@ -1,6 +1,7 @@
 """Effects worked out by hand, parts that add up, batches that change nothing, intervals, and a run that is stopped."""
 
 import dataclasses
+import threading
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from analysis.effects.states import encode_text, measure_states
 from analysis.effects.sweep import Sweep
 from analysis.evidence.resume import Store
 from model import HeadworkError
+from model.blocks import FeedForward
 from model.head_id import HeadId
 from tests.analysis.effects.made import A, B, by_hand, question
 from tests.models import LLAMA_LIKE, load, tiny_decoder
@@ -208,6 +210,31 @@ def test_a_stopped_run_goes_on_where_it_was(decoder, workers, tmp_path, monkeypa
     np.testing.assert_array_equal(found.heads, straight.heads)
     assert went_on[-1][0] == went_on[-1][1] and len(went_on) == 6  # two batches of three layers
     assert len(computed) < 6
+
+
+def test_nothing_goes_on_in_the_background_once_a_run_is_stopped(decoder):
+    def stop(*_):
+        raise Stop
+
+    try:
+        measure(decoder, random_questions(100), workers=3, progress=stop)
+    except Stop:  # while the error holds on to every frame of the run
+        assert [each.name for each in threading.enumerate() if each.name.startswith("effects")] == []
+    else:
+        pytest.fail("it went on")
+
+
+def test_layers_before_a_head_arent_computed_again_and_after_the_last_only_the_last_token(monkeypatch):
+    """Tokens through FFNs, against a full run for each head: half of the layers, and less."""
+    model, seen = tiny_decoder(dataclasses.replace(LLAMA_LIKE, num_layers=8)), []
+    forward = FeedForward.forward
+    monkeypatch.setattr(
+        FeedForward, "forward", lambda self, x, **k: seen.append(x.shape[:2].numel()) or forward(self, x, **k)
+    )
+    measure(model, random_questions(4, lengths=(10,)))
+    naive = 8 * 6 * 8 * 40  # L · h runs of L layers, of 4 · 10 tokens
+    # From each layer its own FFN and those above, but of the last layer 4 tokens; and the whole run once.
+    assert sum(seen) == 6 * (sum(40 * (7 - layer) + 4 for layer in range(8))) + 8 * 40 <= 0.48 * naive
 
 
 def test_progress_counts_up_to_its_end(decoder):
