@@ -183,7 +183,7 @@ def special_share(trace: UnitTrace) -> NDArray[np.float64]:
 
 
 @torch.inference_mode()
-def value_norms(model: AttentionModel, text: str, mask: Mask | str = "bidirectional") -> NDArray[np.float32]:
+def value_norms(model: AttentionModel, text: str, mask: Mask | str | None = None) -> NDArray[np.float32]:
     """‖f(x_j)‖ of every key under every head, f(x) = (x W_V + b_V) W_O (Kobayashi et al. 2020, section 2.2).
 
     x is what the block's attention reads: the normalised input in a pre-LN model. W_o's bias belongs to no head and
@@ -192,7 +192,7 @@ def value_norms(model: AttentionModel, text: str, mask: Mask | str = "bidirectio
     Args:
         model: the model that made the trace.
         text: the trace's text.
-        mask: the trace's mask: it changes x from layer 2 on.
+        mask: the trace's mask, None = that of the training: it changes x from layer 2 on.
 
     Returns:
         (L, h, N) float32: α times this is the norm-weighted map, and no N × N × d_model array is ever made.

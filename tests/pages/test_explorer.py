@@ -126,7 +126,9 @@ def test_a_model_without_special_tokens_is_not_said_to_have_any(app):
     app.open(model="toy", text="one two three four", colour="start_mass", view="numbers")
     assert "[CLS]" not in app.words and "[SEP]" not in app.words
     assert "of the weight to the first token, “one”." in app.words
-    assert "start_mass" not in app.test.get_by_key("colour").options and app.value("colour") == "map"
+    options = app.test.get_by_key("colour").options
+    assert METRICS["first_mass"].title in options and METRICS["start_mass"].title not in options
+    assert app.value("colour") == "map"
 
 
 @pytest.mark.parametrize("level", ["words", "spaces"])
@@ -511,3 +513,41 @@ def test_files_are_made_in_the_language_of_the_page(app, monkeypatch):
     title = translate("Head {name}", "zh").format(name="4-2")
     assert title != "Head 4-2" and f">{title}<" in made["headwork-4-2.svg"]().decode()
     assert '<html lang="zh' in made["headwork.html"]().decode()
+
+
+def test_every_file_is_of_the_reading_without_the_first_token_and_says_so(app, monkeypatch, trace):
+    made = {}
+    monkeypatch.setattr(st, "download_button", lambda label, make, **more: made.update({more["file_name"]: make}))
+    app.open(reading="without_first", view="take")
+    rest = read(trace, hide_first=True, rescale=True).trace
+    table, source = read_csv(made["headwork-4-2.csv"]())
+    assert source["reading"] == "Without the first token, rows rescaled to 1"
+    np.testing.assert_allclose(table["weight"].to_numpy().reshape(12, 12), rest.attention[HEAD], atol=1e-6)
+    assert not table["allowed"][table["key"] == 0].any()
+    svg, page = made["headwork-4-2.svg"]().decode(), made["headwork.html"]().decode()
+    assert ">left out</text>" in svg and "Without the first token" in svg
+    assert "masked, or left out here" in page and "Without the first token, rows rescaled to 1" in page
+    assert made["headwork-4-2.png"]()[:4] == b"\x89PNG"
+
+
+# -- a decoder -------------------------------------------------------------------------------------------------------
+
+
+def test_a_decoders_sink_is_told_and_one_press_shows_the_rest(app):
+    app.open(model="smollm2-135m", text="The capital of France is Paris", layer="14", head="2")
+    share = load("smollm2-135m").trace("The capital of France is Paris").attention[13, 1, 1:, 0].mean()
+    assert share > 0.5 and f"Head 14-2 gives {share:.0%} of the weight to the first token, “The”." in app.words
+    assert "[CLS]" not in app.words and "attention sink (Xiao et al. 2023)" in app.words
+    app.test.get_by_key("offer_rest").click()
+    app.run()
+    assert app.value("reading") == "without_first" and app.link["reading"] == "without_first"
+    assert f"{share:.0%} of the weight went to “The”." in app.words
+    assert "offer_rest" not in {button.key for button in app.test.button}
+
+
+def test_numbers_of_a_head_say_what_it_does_in_random_tokens(app):
+    app.open(model="smollm2-135m", text="The capital of France is Paris", layer="19", head="7", view="numbers")
+    assert "0.86 on the one that came after the same token earlier (induction; Olsson et al. 2022)." in app.words
+    options = app.test.get_by_key("colour").options
+    assert METRICS["previous_mass"].title in options
+    assert not {METRICS[name].title for name in ("start_mass", "next_mass", "special_mass")}.intersection(options)

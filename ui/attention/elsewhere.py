@@ -11,18 +11,17 @@ from ui.attention.find import MOSTLY_SPECIAL
 from ui.attention.view import View
 from ui.frame.languages import _
 
-SINK = (
-    "A first token that many heads rest on, whatever it is, is an attention sink (Xiao et al. 2023): a place for "
-    "weight that a head has no use for."
-)
+SINK = "A first token that takes the weight a head has no use for is an attention sink (Xiao et al. 2023)."
 
 
 def told(trace: AttentionTrace, reading: Reading, view: View) -> str:
     """The share of this head's weight that lies on special tokens or the first one, and what a reading took away."""
     if view.reading == "without_special":
-        return _removed(reading, view)
+        return _removed(reading, view, reading.removed_labels)
     if view.reading == "without_first":
-        return " ".join(filter(None, (_removed(reading, view), _(SINK), _empty_rows(reading))))
+        is_special = trace.tokenized.is_special[0]
+        names = reading.removed_labels if is_special else tuple(f"“{label}”" for label in reading.removed_labels)
+        return " ".join(filter(None, (_removed(reading, view, names), _(SINK), _empty_rows(reading))))
     on = maps.masses(trace, view)
     if on["first_mass"] != on["first_mass"]:  # NaN: no row could choose
         return ""
@@ -38,12 +37,11 @@ def offer(trace: AttentionTrace, view: View) -> None:
         st.button(way, key="offer_rest", type="tertiary", on_click=explorer_view.look_past_the_first)
 
 
-def _removed(reading: Reading, view: View) -> str:
+def _removed(reading: Reading, view: View, names: tuple[str, ...]) -> str:
     share = reading.removed_overall[view.layer, view.head]
-    names = _and(reading.removed_labels)
     if not names:
         return _("This text has no special tokens: nothing was left out.")
-    return _("{share:.0%} of the weight went to {names}.").format(share=share, names=names)
+    return _("{share:.0%} of the weight went to {names}.").format(share=share, names=_and(names))
 
 
 def _empty_rows(reading: Reading) -> str:
