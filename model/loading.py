@@ -51,8 +51,9 @@ def _load(entry: Entry, folder: Path | None) -> AttentionModel:
         return trained.load(entry)
     if folder is not None:
         return checkpoints.load(entry, folder)
-    built_in = {E5: e5, SMOLLM2: smollm2}.get(entry.id, minilm)
-    return built_in.load(entry)
+    if entry.id == E5:
+        return e5.load(entry)
+    return smollm2.load(entry) if entry.id == SMOLLM2 else minilm.load(entry)
 
 
 def _fetched(entry: Entry, download: bool, progress: hub.Progress | None) -> Path:

@@ -223,6 +223,7 @@ def test_buffers_of_old_versions_and_a_copy_of_the_embedding_are_left_alone(tmp_
         ("mistral", {"sliding_window": "wide"}, "Windows are a whole number"),
         ("qwen2", {"layer_types": ["chunked_attention"] * 3}, "layer_types to chunked_attention"),
         ("qwen2", {"layer_types": ["sliding_attention"] * 3}, "layer_types to sliding_attention"),
+        ("qwen2", {"use_mrope": True}, "use_mrope to True"),
         ("qwen2, windows", {"layer_types": ["full_attention"]}, "layer_types to"),
     ],
 )

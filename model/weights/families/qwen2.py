@@ -7,11 +7,12 @@ from typing import Any
 
 from model.transformer import TransformerConfig
 from model.weights.families import llama
-from model.weights.families.decoders import windows_by_layer
+from model.weights.families.decoders import refuse, windows_by_layer
 
 
 def config(raw: dict[str, Any]) -> TransformerConfig:
     """Our sizes from a config.json."""
+    refuse(raw, use_mrope=False)  # rotary positions in three directions, of Qwen2-VL
     return llama.config(raw, windows=windows_by_layer(raw), attention_bias="qkv", bias=False)
 
 
