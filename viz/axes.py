@@ -148,8 +148,9 @@ def token_axes(shown: Maps, frame: Frame, t: Translate) -> tuple[dict[str, Any],
     """
     queries, keys = _sized(shown, frame)
     axes = {**keys.below(), **queries.beside()}
-    axes["xaxis"]["constraintoward"] = "left"
-    axes["yaxis"] |= {"constraintoward": "top", "scaleanchor": "x"}
+    # x is tied to y: the other way round Plotly keeps a map that axes are laid over as small as it was first drawn.
+    axes["xaxis"] |= {"constraintoward": "left", "scaleanchor": "y"}
+    axes["yaxis"]["constraintoward"] = "top"
     left = queries.width + frame.title_room
     font = {"size": frame.title_size, "color": TEXT}
     notes = [side_title(t("query (looks)"), left, font)] if frame.is_titled else []

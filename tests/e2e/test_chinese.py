@@ -165,3 +165,23 @@ def test_the_picture_of_a_deep_model_is_seen_at_1280_by_720(page: Page, server: 
     for place in (".st-key-strip-strip .strip", ".st-key-head_map .js-plotly-plot", ".st-key-layer-head"):
         box = page.locator(place).bounding_box()
         assert box["y"] >= 0 and box["y"] + box["height"] <= 720, place
+
+
+def test_a_map_with_upright_keys_grows_with_the_window_and_zooms_with_its_labels(page: Page, server: str):
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    page.goto(f"{server}/?text={COURSE}&model={E5}&layer=8&head=1")
+    drawn(page)
+    plot = page.locator(".st-key-head_map .nsewdrag").first
+    page.wait_for_function(
+        "() => document.querySelector('.st-key-head_map .nsewdrag').getBoundingClientRect().height > 400"
+    )
+    box = plot.bounding_box()
+    page.mouse.move(box["x"] + 0.2 * box["width"], box["y"] + 0.2 * box["height"])
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 0.6 * box["height"], steps=5)
+    page.mouse.up()
+    ranges = """() => ['xaxis', 'xaxis2', 'xaxis3'].map(name =>
+        document.querySelector('.st-key-head_map .js-plotly-plot')._fullLayout[name].range.map(Math.round))"""
+    page.wait_for_function(f"() => ({ranges})()[0][0] > 0")
+    cells, *labels = page.evaluate(ranges)
+    assert labels == [cells, cells]

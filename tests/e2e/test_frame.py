@@ -223,3 +223,16 @@ def test_nothing_is_asked_of_another_host_at_start_page_and_foreign_websocket(pa
         server.terminate()
         server.wait(20)
         proxy.shutdown()
+
+
+def test_the_count_of_characters_covers_neither_the_text_nor_the_label(page: Page, server: str):
+    page.goto(f"{server}/?lang=zh&layer=4")
+    settled(page)
+    box = page.locator(".st-key-text textarea")
+    box.press("End")
+    box.type(" And so on.")
+    count = page.locator(".st-key-text [data-testid=InputInstructions]")
+    expect(count).to_have_text(re.compile(r"^\d+/\d+$"), use_inner_text=True)  # no English beside it
+    at, text, label = (each.bounding_box() for each in (count, box, page.locator(".st-key-text label p").first))
+    assert at["y"] + at["height"] <= text["y"] + 1
+    assert at["x"] >= label["x"] + label["width"]

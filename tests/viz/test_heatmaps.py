@@ -85,7 +85,7 @@ def test_rows_run_downwards_cells_are_square_and_colour_goes_from_0_to_1():
     attention, allowed = maps(1, 5)
     figure = head_heatmap(Maps(attention[0], allowed, list("abcde")))
     assert tuple(figure.layout.yaxis.range) == (4.5, -0.5)
-    assert figure.layout.yaxis.scaleanchor == "x"
+    assert figure.layout.xaxis.scaleanchor == "y"
     assert (figure.data[0].zmin, figure.data[0].zmax) == (0, 1)
     assert figure.data[0].colorbar.ticktext == ("0", "attention weight", "1")
 
