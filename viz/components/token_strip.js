@@ -117,7 +117,7 @@ class Strip {
     this.buildTiles();
     if (data.large) this.large.show(data.large.key, [this.layer.rows, this.layer.columns]);
     this.layout();
-    if (hasNewTokens && this.pinned !== null) this.reveal(this.pinned);
+    if (data.sentence && hasNewTokens && this.pinned !== null) this.reveal(this.pinned);
   }
 
   // Scrolls until a token can be seen: the last one of a text that grows stands below.
