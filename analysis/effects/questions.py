@@ -198,9 +198,10 @@ def checked(question: Question) -> Question:
             "The prompt {prompt} ends in a space, which belongs to the answer. Take it away there.",
             prompt=shown(question.prompt[-40:]),
         )
-    for answer, name in ((question.right, "right"), (question.wrong, "wrong")):
-        if not answer.strip():
-            raise HeadworkError("The {name} answer is missing.", name=name)
+    if not question.right.strip():
+        raise HeadworkError("The right answer is missing.")
+    if not question.wrong.strip():
+        raise HeadworkError("The wrong answer is missing.")
     if question.right == question.wrong:
         raise HeadworkError(
             "Both answers are {answer}: there is no difference to measure. Change one.", answer=shown(question.right)
