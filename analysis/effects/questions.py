@@ -274,7 +274,7 @@ def first_difference(model: AttentionModel, question: Question) -> Question | No
     Returns:
         None where one answer is the beginning of the other, or where the prompt would be read in other tokens.
     """
-    right, wrong = _pieces(model, question.right), _pieces(model, question.wrong)
+    right, wrong = (_pieces(model, question.prompt, answer) for answer in (question.right, question.wrong))
     shared = next((i for i, (a, b) in enumerate(zip(right, wrong, strict=False)) if a != b), None)
     if shared is None:
         return None
@@ -293,7 +293,7 @@ def first_difference(model: AttentionModel, question: Question) -> Question | No
 
 
 def _answer(model: AttentionModel, question: Question, answer: str) -> int:
-    ids = _pieces(model, answer)
+    ids = _pieces(model, question.prompt, answer)
     if len(ids) == 1:
         return ids[0]
     offer = first_difference(model, question)
@@ -319,14 +319,22 @@ def _answer(model: AttentionModel, question: Question, answer: str) -> int:
     )
 
 
-def _pieces(model: AttentionModel, answer: str) -> list[int]:
-    """The answer's tokens, without marks that the tokenizer puts around a text."""
-    tokens = model.tokens(answer)
-    return [
-        id_
-        for id_, special, span in zip(tokens.ids, tokens.is_special, tokens.spans, strict=True)
-        if not (special and span == (0, 0))
-    ]
+def _pieces(model: AttentionModel, prompt: str, answer: str) -> list[int]:
+    """The answer's tokens after the prompt; by itself where the two would be read as other tokens together.
+
+    A tokenizer may put a mark or a space before every text, so an answer by itself can be read in another way.
+    """
+    before, whole = _own(model, prompt), _own(model, prompt + answer)
+    if whole[: len(before)] == before and len(whole) > len(before):
+        return whole[len(before) :]
+    return _own(model, answer)
+
+
+def _own(model: AttentionModel, text: str) -> list[int]:
+    """The tokens of a text without the marks that the tokenizer puts around it."""
+    tokens = model.tokens(text)
+    marks = [special and span == (0, 0) for special, span in zip(tokens.is_special, tokens.spans, strict=True)]
+    return [id_ for id_, is_mark in zip(tokens.ids, marks, strict=True) if not is_mark]
 
 
 def _places(model: AttentionModel, prompt: str, wanted: str) -> tuple[int, ...]:

@@ -4,6 +4,7 @@ import json
 import time
 
 import pytest
+import tokenizers
 
 from analysis.effects.questions import (
     MOST_LINE,
@@ -17,6 +18,7 @@ from analysis.effects.questions import (
     read_questions,
 )
 from model import HeadworkError
+from model.tokenizers.tokenizer_json import FastTokenizer
 from tests.models import load, tiny_decoder
 
 
@@ -125,6 +127,21 @@ def test_an_answer_of_several_tokens_is_named_and_the_first_that_differ_are_offe
 def test_what_the_answers_share_goes_to_the_prompt(smollm2):
     offer = first_difference(smollm2, Question("The book was", " New York", " New Delhi"))
     assert (offer.prompt, offer.right, offer.wrong) == ("The book was New", " York", " Delhi")
+
+
+def test_an_answer_is_read_as_it_is_after_the_prompt():
+    """Llama 2 and Mistral put a space before every text: an answer by itself would have two."""
+    model = tiny_decoder()
+    pieces = ["<unk>", "▁", "t", "o", "▁to", "M", "J", "▁M", "▁J"]
+    merges = [("▁", "M"), ("▁", "J"), ("t", "o")]
+    bpe = tokenizers.models.BPE({piece: i for i, piece in enumerate([*pieces, "to"])}, merges, unk_token="<unk>")
+    backend = tokenizers.Tokenizer(bpe)
+    prepend, replace = tokenizers.normalizers.Prepend("▁"), tokenizers.normalizers.Replace(" ", "▁")
+    backend.normalizer = tokenizers.normalizers.Sequence([prepend, replace])
+    model.tokenizer = FastTokenizer(backend, {"unk_token": "<unk>"})
+    assert len(model.tokens(" M").ids) == 2
+    asked = encode_question(model, Question("M to", " M", " J"))
+    assert [pieces[asked.right_id], pieces[asked.wrong_id]] == ["▁M", "▁J"]
 
 
 def test_one_answer_inside_the_other_has_nothing_to_offer(smollm2):
