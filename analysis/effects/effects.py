@@ -158,41 +158,19 @@ def measure(
         HeadworkError: a model that predicts nothing, no question, an unknown way to switch off.
         OSError: the store can't be written.
     """
-    if not model.has_output:
-        raise HeadworkError(
-            "This model predicts no token, so heads can't be asked what they do to a prediction. Ask what they do to "
-            "the hidden state instead, or choose a decoder."
-        )
-    if not asked:
-        raise HeadworkError("There is no question. Give a prompt with a right and a wrong answer.")
+    _check(model, asked)
     mask = read_mask(model, mask)
     if store is not None:
         store.open(_about(model, asked, off, mask, parts))
-    direction = directions(model, asked)
-
-    def describe(whole: Whole, batch: list[int]) -> Arrays:
-        return _base(model, [asked[i] for i in batch], whole, direction[batch])
-
-    def read(hidden: Tensor, whole: Whole, batch: list[int]) -> Tensor:
-        after = (hidden[:, :, -1] * direction[batch]).sum(dim=-1)  # (k, B)
-        return (after - (whole.hidden[:, -1] * direction[batch]).sum(dim=-1))[..., None]
-
-    sweep = Sweep(model.transformer, asked, mask, off, parts, describe, read)
+    sweep = _sweep(model, asked, mask, off, parts)
     found = sweep.run(workers=workers, store=store, progress=progress)
     order = [i for batch in found for i in batch.numbers]
-    back = np.argsort(order)
+    heads = _in_order([batch.heads for batch in found], order)
+    assert heads is not None
 
     def base(name: str) -> Floats:
-        return np.asarray(np.concatenate([batch.base[name] for batch in found])[back], dtype=np.float64)
+        return np.asarray(np.concatenate([each.base[name] for each in found])[np.argsort(order)], dtype=np.float64)
 
-    def off_each(name: str) -> Floats | None:
-        arrays = [getattr(batch, name) for batch in found]
-        if arrays[0] is None:
-            return None
-        return np.asarray(np.concatenate([np.moveaxis(array[..., 0], -1, 0) for array in arrays])[back])
-
-    heads = off_each("heads")
-    assert heads is not None
     return Effects(
         model_id=model.id,
         model_label=model.label,
@@ -205,11 +183,43 @@ def measure(
         p_wrong=base("p_wrong"),
         heads=heads,
         attention=base("attention"),
-        parts=_parts([batch.base for batch in found], order) if has_direct_effects(model.config) else None,
-        ffns=off_each("ffns"),
-        layers=off_each("layers"),
+        parts=_parts([each.base for each in found], order) if has_direct_effects(model.config) else None,
+        ffns=_in_order([batch.ffns for batch in found], order),
+        layers=_in_order([batch.layers for batch in found], order),
         seed=seed,
     )
+
+
+def _check(model: AttentionModel, asked: Sequence[EncodedQuestion]) -> None:
+    if not model.has_output:
+        raise HeadworkError(
+            "This model predicts no token, so heads can't be asked what they do to a prediction. Ask what they do to "
+            "the hidden state instead, or choose a decoder."
+        )
+    if not asked:
+        raise HeadworkError("There is no question. Give a prompt with a right and a wrong answer.")
+
+
+def _sweep(
+    model: AttentionModel, asked: Sequence[EncodedQuestion], mask: Mask, off: Off, parts: Sequence[Part]
+) -> Sweep:
+    """What is switched off, and the change of the difference of logits that is read off every run."""
+    direction = directions(model, asked)
+
+    def describe(whole: Whole, batch: list[int]) -> Arrays:
+        return _base(model, [asked[i] for i in batch], whole, direction[batch])
+
+    def read(hidden: Tensor, whole: Whole, batch: list[int]) -> Tensor:
+        after = (hidden[:, :, -1] * direction[batch]).sum(dim=-1)  # (k, B)
+        return (after - (whole.hidden[:, -1] * direction[batch]).sum(dim=-1))[..., None]
+
+    return Sweep(model.transformer, asked, mask, off, parts, describe, read)
+
+
+def _in_order(arrays: Sequence[Floats | None], order: list[int]) -> Floats | None:
+    """(…, B, 1) of each batch → (n, …), the prompts in their own order; None where nothing was asked for."""
+    there = [np.moveaxis(each[..., 0], -1, 0) for each in arrays if each is not None]
+    return np.asarray(np.concatenate(there)[np.argsort(order)]) if there else None
 
 
 def read_mask(model: AttentionModel, mask: MaskLike | None) -> Mask:

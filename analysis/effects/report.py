@@ -36,7 +36,6 @@ def report(effects: Effects, about: Mapping[str, Any] | None = None) -> dict[str
         effects: what was measured.
         about: also told, such as the file of the prompts and the command.
     """
-    bounds, attention, direct = effects.interval(), effects.attention_to_answer(), effects.direct()
     found = effects.rank_correlation()
     out: dict[str, Any] = {
         "model": effects.model_id,
@@ -62,19 +61,7 @@ def report(effects: Effects, about: Mapping[str, Any] | None = None) -> dict[str
         "rank_correlation_n": 0 if found is None else found.n,
         "held_out": [_chosen(each) for each in effects.held_out()],
         "prompts": _prompts(effects),
-        "heads": [
-            {
-                "layer": layer + 1,
-                "head": head + 1,
-                "effect": float(effects.heads[:, layer, head].mean()),
-                "interval": None if bounds is None else bounds[:, layer, head].tolist(),
-                "attention_to_answer": _number(attention[layer, head]),
-                "direct": None if direct is None else float(direct[layer, head]),
-                "each": _each(effects.heads[:, layer, head]),
-            }
-            for layer in range(effects.shape[0])
-            for head in range(effects.shape[1])
-        ],
+        "heads": _heads(effects),
     }
     for name, values in (("ffns", effects.ffns), ("layers", effects.layers)):
         if values is not None:
@@ -255,6 +242,23 @@ class Record:
     def _of_layers(self, name: str) -> Floats | None:
         found = self.raw.get(name)
         return None if found is None else np.array([each["each"] for each in found], dtype=np.float64).T
+
+
+def _heads(effects: Effects) -> list[dict[str, Any]]:
+    bounds, attention, direct = effects.interval(), effects.attention_to_answer(), effects.direct()
+    return [
+        {
+            "layer": layer + 1,
+            "head": head + 1,
+            "effect": float(effects.heads[:, layer, head].mean()),
+            "interval": None if bounds is None else bounds[:, layer, head].tolist(),
+            "attention_to_answer": _number(attention[layer, head]),
+            "direct": None if direct is None else float(direct[layer, head]),
+            "each": _each(effects.heads[:, layer, head]),
+        }
+        for layer in range(effects.shape[0])
+        for head in range(effects.shape[1])
+    ]
 
 
 def _prompts(effects: Effects) -> list[dict[str, Any]]:
