@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from model.errors import HeadworkError, clipped, first_line, shown
 from model.tracing import AttentionModel
 
 MOST_QUESTIONS = 256  # each head is switched off on each of them: 256 of 14 tokens take SmolLM2 some 20 minutes
+MOST_BYTES = 20_000_000
 MOST_LINE = 20_000  # characters; far more than a model reads here
 SEPARATOR = "|"
 _FIELDS = ("prompt", "right", "wrong", "cue", "other")
@@ -115,7 +116,7 @@ def read_questions(path: Path, most: int = MOST_QUESTIONS) -> Questions:
     """
     try:
         with path.open("rb") as stream:
-            found = parse_questions((_decoded(line) for line in _lines(stream)), most)
+            found = parse_questions((_decoded(line) for line in _lines(path, stream)), most)
     except OSError as error:
         raise HeadworkError("{file} can't be read: {reason}.", file=path.name, reason=first_line(error)) from error
     if not found.questions and found.problems:
@@ -150,10 +151,24 @@ def parse_questions(lines: str | Iterable[str], most: int = MOST_QUESTIONS) -> Q
     return Questions(tuple(questions), tuple(problems), n_left_out, tuple(numbers))
 
 
-def _lines(stream: Iterable[bytes]) -> Iterable[bytes]:
-    """Lines, each cut where it is far too long to be a question (and then refused)."""
-    for line in stream:
-        yield line[: 4 * MOST_LINE + 1]
+def _lines(path: Path, stream: BinaryIO) -> Iterator[bytes]:
+    """Lines; one that is far too long to be a question is cut, and then refused.
+
+    Raises:
+        HeadworkError: the file has no end in sight.
+    """
+    n_bytes, goes_on = 0, False
+    while line := stream.readline(4 * MOST_LINE + 1):
+        n_bytes += len(line)
+        if n_bytes > MOST_BYTES:
+            raise HeadworkError(
+                "{file} has more than {most} MB. Keep the questions that you want to ask.",
+                file=path.name,
+                most=MOST_BYTES // 10**6,
+            )
+        if not goes_on:
+            yield line
+        goes_on = not line.endswith(b"\n")
 
 
 def _decoded(line: bytes) -> str:

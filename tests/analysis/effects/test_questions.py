@@ -2,6 +2,7 @@
 
 import json
 import time
+from pathlib import Path
 
 import pytest
 import tokenizers
@@ -91,6 +92,19 @@ def test_a_file_without_a_question_gets_a_sentence(content, said, tmp_path):
         read_questions(path)
     with pytest.raises(HeadworkError, match=r"missing\.txt can't be read"):
         read_questions(tmp_path / "missing.txt")
+
+
+def test_a_file_without_an_end_is_refused():
+    with pytest.raises(HeadworkError, match="zero has more than 20 MB"):
+        read_questions(Path("/dev/zero"))
+
+
+def test_a_line_of_megabytes_is_one_problem(tmp_path):
+    path = tmp_path / "q.txt"
+    path.write_bytes(b"a | b | c\n" + b"x" * 3_000_000 + b"\nd | e | f")
+    found = read_questions(path)
+    assert [each.prompt for each in found.questions] == ["a", "d"] and [each.line for each in found.problems] == [2]
+    assert "more than 20000 characters" in str(found.problems[0]) and found.lines == (1, 3)
 
 
 def test_a_question_in_tokens(smollm2):
