@@ -89,7 +89,7 @@ def patch(
         )
     stop = threading.Event()
     with torch.inference_mode():
-        runner = Runner(model.transformer, torch.tensor([each.ids for each in asked]), mask, stop=stop)
+        runner = Runner(model.transformer, torch.tensor([each.ids for each in asked]), mask, stop=stop, share=False)
         whole = runner.whole()
         changed = Runner(model.transformer, torch.tensor(other_ids), mask).whole()
     direction = directions(model, asked)

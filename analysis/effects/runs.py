@@ -2,7 +2,8 @@
 
 Whatever is switched off in a layer, the layers before it give what they gave: their output is kept and not computed
 again. Within the layer, a head's output can be taken out of the sum that W_o makes, so that attention is not computed
-again either. After the last layer only the last token is read, so there only that token is run. All of this is exact.
+again either. After the last layer only the last token is read, so there only that token is run. Tokens with which all
+prompts begin, under a mask that lets none of them see a later one, run once for all prompts. All of this is exact.
 
 Shape letters: see model.attention; B prompts, each of N tokens.
 """
@@ -91,6 +92,8 @@ class Runner:
         mask: who may attend to whom; the layers' own windows are laid over it.
         last_only: the hidden state of the last token is all that is asked for, as in a prediction.
         stop: once it is set, runs end with `Stopped` before their next layer.
+        share: whether tokens with which all prompts begin may run once; not where something differs between prompts
+            there that isn't in their tokens.
     """
 
     def __init__(
@@ -101,6 +104,7 @@ class Runner:
         *,
         last_only: bool = True,
         stop: threading.Event | None = None,
+        share: bool = True,
     ) -> None:
         self.stop = stop
         self.transformer = transformer
@@ -109,6 +113,7 @@ class Runner:
         self.last_only = last_only
         allowed = mask.allowed(ids.size(1))
         self.masks = transformer.layer_masks(None if bool(allowed.all()) else allowed, ids.size(1))
+        self.n_shared = _n_shared(ids, allowed) if share and last_only else 0
         self.x = transformer.embeddings(ids)  # (B, N, d_model)
         self.rotation = transformer.rotation(None, self.x)
 
@@ -141,13 +146,21 @@ class Runner:
         Returns:
             (B', N, d_model), or (B', 1, d_model) of the last token where that is all that is asked for.
         """
+        last, n = len(self.blocks) - 1, self.n_shared
+        start = (
+            x[:: len(self.ids), :n] if n and first < last else None
+        )  # (B' / B, n, d_model), of each run's first prompt
+        x = x if start is None else x[:, n:]
         for layer in range(first, len(self.blocks)):
             if self.stop is not None and self.stop.is_set():
                 raise Stopped
-            if self.last_only and layer == len(self.blocks) - 1 and x.size(1) > 1:
+            if self.last_only and layer == last:
+                x = x if start is None else torch.cat((start.repeat_interleave(len(self.ids), dim=0), x), dim=1)
                 x = self._last_token(x)
-            else:
+            elif start is None:
                 x, _ = self.blocks[layer](x, self.masks[layer], rotation=self.rotation)
+            else:
+                start, x = self._after_shared(layer, start, x)
         return self.normed(x[:, -1:] if self.last_only else x)
 
     def normed(self, x: Tensor) -> Tensor:
@@ -220,8 +233,30 @@ class Runner:
             ffn = None if ffn is None else ffn[-1:]
         return self.from_layer(finish(self.blocks[layer], x, attended, ffn), layer + 1)
 
+    def _after_shared(self, layer: int, start: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+        """A layer for the tokens that all prompts share, once, and for the others, which meet their keys and values.
+
+        Args:
+            layer: from 0.
+            start: (B' / B, n, d_model).
+            x: (B', N − n, d_model), B prompts of each run in a row.
+        """
+        block, mask, n = self.blocks[layer], self.masks[layer], self.n_shared
+        own, given = LayerCache(), LayerCache()
+        masks = (None, None) if mask is None else (mask[:n, :n], mask[n:])
+        turns = (None, None)
+        if self.rotation is not None:
+            cosines, sines = self.rotation  # (N, width)
+            turns = (cosines[:n], sines[:n]), (cosines[n:], sines[n:])
+        start, _ = block(start, masks[0], rotation=turns[0], cache=own)
+        given.append(*(_there(each).repeat_interleave(len(self.ids), dim=0) for each in (own.keys, own.values)))
+        x, _ = block(x, masks[1], rotation=turns[1], cache=given)
+        return start, x
+
     def _last_token(self, x: Tensor) -> Tensor:
         """The last layer for the last token alone, which meets the keys and values of all: (B', 1, d_model)."""
+        if x.size(1) == 1:
+            return self.blocks[-1](x, self.masks[-1], rotation=self.rotation)[0]  # type: ignore[no-any-return]
         block, mask = self.blocks[-1], self.masks[-1]
         attention = block.attention
         earlier = x[:, :-1]
@@ -310,6 +345,17 @@ def replacement(transformer: Transformer, asked: Sequence[Encoded], mask: Mask, 
             mixed, ffn, count = mixed.sum(1, keepdim=True), ffn.sum(1, keepdim=True), count.sum(0, keepdim=True)
         mixed, ffn = mixed / count, ffn / count
     return Replacement(list(mixed), list(ffn))
+
+
+def _n_shared(ids: Tensor, allowed: Tensor) -> int:
+    """How many tokens all prompts (B, N) begin with, none of which sees a later one; never the last token."""
+    if len(ids) < 2:
+        return 0
+    same = (ids == ids[0]).all(dim=0)[:-1].long().cumprod(dim=0)  # (N − 1,): 1 as long as all are the same
+    n = int(same.sum())
+    while n and bool(allowed[:n, n:].any()):
+        n -= 1
+    return n
 
 
 def _there(tensor: Tensor | None) -> Tensor:

@@ -12,13 +12,14 @@ from analysis.effects.effects import measure
 from analysis.effects.joint import switch_off, together
 from analysis.effects.ranks import held_out, mean_interval, rank_correlation, spearman
 from analysis.effects.report import Record
-from analysis.effects.runs import TOKENS_AT_ONCE, batches
+from analysis.effects.runs import TOKENS_AT_ONCE, _n_shared, batches
 from analysis.effects.states import encode_text, measure_states
 from analysis.effects.sweep import Sweep
 from analysis.evidence.resume import Store
 from model import HeadworkError
 from model.blocks import FeedForward
 from model.head_id import HeadId
+from model.masks import Mask
 from tests.analysis.effects.made import A, B, by_hand, question
 from tests.models import LLAMA_LIKE, load, tiny_decoder
 
@@ -112,6 +113,30 @@ def test_batches_and_threads_change_nothing(decoder, off, monkeypatch):
     for name in ("difference", "p_right", "heads", "ffns", "layers", "attention"):
         np.testing.assert_allclose(getattr(alone, name), getattr(one_by_one, name), atol=2e-4, err_msg=name)
     np.testing.assert_allclose(alone.parts.heads, one_by_one.parts.heads, atol=2e-4)
+
+
+@pytest.mark.parametrize("mask", ["causal", "causal+window:3", "prefix:2", "prefix:9", "bidirectional"])
+@pytest.mark.parametrize("changes", [{}, {"windows": (0, 3, 2)}, {"parallel": True, "positions": "learned"}])
+def test_beginnings_that_all_prompts_share_change_nothing(changes, mask, monkeypatch):
+    """Tokens that all prompts begin with run once, where they see none of the others."""
+    model = tiny_decoder(dataclasses.replace(LLAMA_LIKE, **changes))
+    draw = np.random.default_rng(5)
+    asked = [question([7, 8, 9, *draw.integers(0, 250, 4)], 3 * i, 3 * i + 1) for i in range(6)]
+    found = measure(model, asked, mask=mask, parts=("heads", "ffns", "layers"))
+    monkeypatch.setattr("analysis.effects.runs._n_shared", lambda *_: 0)
+    apart = measure(model, asked, mask=mask, parts=("heads", "ffns", "layers"))
+    for name in ("heads", "ffns", "layers"):
+        np.testing.assert_allclose(getattr(found, name), getattr(apart, name), atol=2e-4)
+
+
+def test_how_many_tokens_prompts_share():
+    ids = torch.tensor([[7, 8, 9, 1], [7, 8, 5, 1], [7, 8, 9, 1]])
+    shared = {
+        mask: _n_shared(ids, Mask.of(mask).allowed(4)) for mask in ("causal", "prefix:2", "prefix:3", "bidirectional")
+    }
+    assert shared == {"causal": 2, "prefix:2": 2, "prefix:3": 0, "bidirectional": 0}
+    assert _n_shared(ids[:1], Mask.of("causal").allowed(4)) == 0  # nothing to share
+    assert _n_shared(ids[::2], Mask.of("causal").allowed(4)) == 3  # the last token stays
 
 
 def test_a_batch_holds_prompts_of_one_length_and_few_tokens():

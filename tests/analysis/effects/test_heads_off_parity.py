@@ -43,6 +43,7 @@ def pair(kind, dtype, folder):
 def questions(seed=0):
     generator = torch.Generator().manual_seed(seed)
     rows = torch.randint(1, 97, (N, N_TOKENS), generator=generator).tolist()
+    rows = [[3, 4, *ids[2:]] for ids in rows]  # they begin alike
     made = Question("p", "a", "b")
     return [EncodedQuestion(made, tuple(ids), ("x",) * N_TOKENS, 5 + i, 40 + i, (2,)) for i, ids in enumerate(rows)]
 
