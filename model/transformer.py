@@ -323,10 +323,15 @@ class Transformer(nn.Module):
                 hidden_states.append(x)
         if self.final_norm is not None:
             x = self.final_norm(x)
-        # What isn't finite in a map is carried into x.
-        if maps is not None and not x.is_meta and not bool(x.sum().isfinite()):
-            raise HeadworkError(
-                "The numbers in this model grow beyond float32, so there is no map to draw: its weights are damaged, "
-                "or were never trained. Get the model again, or choose another."
-            )
+        if maps is not None and not x.is_meta:
+            refuse_overflow(x)
         return TransformerOutput(x, torch.stack(kept) if maps is None else maps, hidden_states, blocks)
+
+
+def refuse_overflow(hidden: Tensor) -> None:
+    """Raises HeadworkError where a run's hidden states aren't finite; what isn't so in a map is carried there."""
+    if not bool(hidden.sum().isfinite()):
+        raise HeadworkError(
+            "The numbers in this model grow beyond float32, so there is no map to draw: its weights are damaged, or "
+            "were never trained. Get the model again, or choose another."
+        )

@@ -24,7 +24,7 @@ from model.cache import LayerCache
 from model.errors import HeadworkError, shown
 from model.masks import Mask
 from model.rotary import rotate
-from model.transformer import Transformer
+from model.transformer import Transformer, refuse_overflow
 
 Off = Literal["zero", "mean", "position"]
 OFF: tuple[Off, ...] = get_args(Off)
@@ -129,11 +129,7 @@ class Runner:
             ffn.append(torch.zeros_like(x) if steps.ffn.output is None else steps.ffn.output)
             looks.append(attention[:, :, -1].clone())  # (B, h, N): a view would keep the whole map
         hidden = self.normed(x)
-        if not bool(hidden.sum().isfinite()):
-            raise HeadworkError(
-                "The numbers in this model grow beyond its floating point: its weights are damaged, or were never "
-                "trained. Get the model again, or choose another."
-            )
+        refuse_overflow(hidden)
         return Whole(states, mixed, attended, ffn, torch.stack(looks), hidden)
 
     def from_layer(self, x: Tensor, first: int) -> Tensor:

@@ -107,7 +107,7 @@ def test_masks_knows_the_mask_of_its_training(opened):
 )
 def test_inside_a_block_draws_the_boxes_that_it_has(opened, kind, boxes):
     app = opened("inside", kind, source="model", tab="block", box=boxes[0])
-    record = runs.trained(*_asked(kind), 0, 0)
+    record = runs.trained(*_asked(kind), 0)
     assert [found.key for found in block_boxes(record)] == boxes
     for box in boxes:
         app.test.session_state["inside_box"] = box

@@ -114,13 +114,13 @@ def _open_buttons(of: str, make: Callable[[], bytes], origin: str) -> None:
 
 def _take(make: Callable[[], bytes], origin: str) -> None:
     """Remembers the network and lets the sidebar name it: TRAINED_HERE or FROM_FILE."""
-    content = make()
-    found = saved.about(content)
     try:
+        content = make()
         model_id = trained.put(content)
     except HeadworkError as error:  # a training that went wrong has weights that are not numbers
         st.session_state[FAILED] = error
         return
+    found = saved.about(content)
     named = st.session_state.get(controls.TRAINED, {}) | {model_id: _label(found, origin)}
     st.session_state[controls.TRAINED] = dict(list(named.items())[-MOST_NAMED:])
     controls.take(found.sample, model_id, found.settings.allowed)
