@@ -15,7 +15,7 @@ FIRST = "The teacher praised the students because they worked hard."
 
 
 def opened(page: Page, server: str, query: str = "") -> None:
-    page.goto(f"{server}/masks{query}")
+    page.goto(f"{server}/masks{query}{'&' if query else '?'}compare=masks")  # one model under two masks
     settled(page)
     expect(
         page.locator(".st-key-difference .heatmaplayer .hm, .st-key-difference_grid .heatmaplayer .hm")

@@ -56,6 +56,7 @@ def test_a_window_wider_than_the_sentence_hides_nothing(app):
 def test_masks_compares_a_decoder_with_seeing_both_ways_and_an_encoder_with_causal(app, decoder):
     app.open(model=decoder, text="a b c")
     app.test.switch_page("pages/masks.py")
+    app.test.query_params["compare"] = "masks"
     app.run()
     assert (app.value("mask_base"), app.value("with_kind")) == ("causal", "bidirectional") and "with" not in app.link
     assert "bidirectional: outside this model's training, which was causal." in app.words

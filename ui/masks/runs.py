@@ -16,6 +16,8 @@ from analysis.maps.mask_runs import (
     revealed,
 )
 from analysis.maps.padded_batch import PaddedBatch, Side, padded_batch
+from analysis.maps.two_models import Directions, directions
+from analysis.words.spans import Span
 from model import AttentionModel, AttentionTrace, Mask
 from ui.frame.cache import ByteCache
 from ui.frame.languages import _
@@ -64,6 +66,12 @@ def revealed_of(trace: AttentionTrace, mask: Mask, n: int, layer: int) -> Reveal
     """One layer's maps of the sentence's first n tokens alone."""
     details = ("first tokens", str(mask), n, layer)
     return _once(trace, details, lambda model: revealed(model, trace.tokenized, mask, n, layer))
+
+
+def directions_of(trace: AttentionTrace, words: list[Span]) -> Directions:
+    """Where the words of the trace's sentence look, over all heads."""
+    details = ("directions", str(trace.mask), tuple(words))
+    return _once(trace, details, lambda _model: directions(trace, words))
 
 
 def padded_of(trace: AttentionTrace, other: str, layer: int, side: Side) -> PaddedBatch:
