@@ -9,7 +9,7 @@ from analysis import Comparison
 from viz.axes import QUIET, Frame
 from viz.heatmaps import CELL, MAP_HEIGHT, flat_bar, map_figure
 from viz.maps import Maps, Singles, says_blocks
-from viz.masks import signed_bar, with_less_hatched
+from viz.masks import AROUND, signed_bar, with_less_hatched
 from viz.style import signed
 from viz.theme import TEXT, Translate, heading, hover, untranslated
 
@@ -34,14 +34,15 @@ def difference_heatmap(
     labels, limit = both_labels(comparison), comparison.largest or 1.0
     seen = comparison.allowed_a | comparison.allowed_b
     shown = Maps(comparison.difference, seen, labels).in_blocks("farthest")
-    cells = {"z": shown.visible(), **signed(limit), "name": t("difference B − A")}
+    cell = (height - AROUND * text_scale) / max(shown.shape)
+    cells = {"z": shown.visible(), **signed(limit, cell), "name": t("difference B − A")}
     cells["hovertemplate"] = hover(t(CELL), weight="%{z:+.2f}")
-    bar = flat_bar(**signed_bar(limit, "B − A"), size=13 * text_scale)
+    bar = flat_bar(**signed_bar(limit, "B − A", cell), size=13 * text_scale)
     cells["colorbar"] = {**bar, "len": BARS_FROM - 0.15, "x": 0.06}
     note = heading(says_blocks(shown.step, t, "farthest"), size=12 * text_scale, yshift=30 * text_scale)
     figure = map_figure(shown, cells, Frame(height, 46 * text_scale, 11, text_scale), [note], t=t)
     figure.update_layout(xaxis_domain=[0, BARS_FROM - 0.03], bargap=0.25)
-    with_less_hatched(figure, shown, limit)
+    with_less_hatched(figure, shown, limit, cell)
     rows = Maps(comparison.row_distance[:, None], np.ones((len(labels), 1), dtype=bool), labels, [""])
     return _with_bars(figure, rows.in_blocks().cells[:, 0].astype(np.float32), text_scale, t)
 

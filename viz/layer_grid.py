@@ -15,7 +15,7 @@ from viz.axes import QUIET
 from viz.heatmaps import CELL, MAP_HEIGHT, hatching, weight_cells
 from viz.maps import Maps, Singles, says_blocks
 from viz.mosaic import Mosaic
-from viz.style import PLAIN, Style, is_less, signed
+from viz.style import LEAST_HATCHED, PLAIN, Style, is_less, signed
 from viz.theme import (
     ACCENT,
     HOLE,
@@ -32,6 +32,7 @@ from viz.theme import (
 
 MAX_POINTED = 40  # a tile is about 100 pixels wide: cells can be pointed at up to here, then only seen
 MAX_CELLS = 100  # beyond this, cells of a tile are smaller than a pixel
+TOP = 58  # pixels above the grid, for its title
 GAP, NAME_ROOM = 0.08, 0.22  # of a tile's longer side
 
 
@@ -82,7 +83,7 @@ def difference_grid(
     text_scale: float = 1.0,
     t: Translate = untranslated,
 ) -> go.Figure:
-    """The differences of all heads of a layer, (h, N_q, N_k), from −limit to limit; what is less is hatched.
+    """The differences of all heads of a layer, (h, N_q, N_k), from −limit to limit; what is less is hatched, or dark.
 
     Many tokens: a cell shows the value of its block that is farthest from 0, and the figure says so.
     """
@@ -91,13 +92,21 @@ def difference_grid(
     mosaic, edges = grid.whole(blocks.visible()), grid.edges()
     is_pointed = max(blocks.shape) <= MAX_POINTED
     says = {"hovertemplate": hover(t(CELL), weight="%{z:+.2f}")} if is_pointed else {"hoverinfo": "skip"}
-    cells = {"type": "heatmap", "z": mosaic, **signed(limit), "hoverongaps": False, "showscale": False, "name": ""}
+    cell = (height - TOP * text_scale) / grid.depth
+    cells = {
+        "type": "heatmap",
+        "z": mosaic,
+        **signed(limit, cell),
+        "hoverongaps": False,
+        "showscale": False,
+        "name": "",
+    }
     look = _look(grid, layer, selected, title, says_blocks(blocks.step, t, "farthest"), height, t, text_scale)
     look |= _axes(grid, blocks if is_pointed else None)
     line = {"layer": "below", "line": {"width": 1, "color": MASKED_FILL}, "fillcolor": HOLE}
     look["shapes"] = [{**grid.box(head), **line} for head in range(grid.n_tiles)] + look["shapes"]
-    less = hatching(is_less(mosaic, limit), "-", TEXT, **edges)
-    return go.Figure([{**cells, **says, **edges}, less], look)
+    less = [hatching(is_less(mosaic, limit), "-", TEXT, **edges)] if cell >= LEAST_HATCHED else []
+    return go.Figure([{**cells, **says, **edges}, *less], look)
 
 
 def _grid(shown: Maps) -> Mosaic:
@@ -130,7 +139,7 @@ def _look(
         names.append(heading(bold, x=box["x0"], y=box["y0"], size=(12 if title else 14) * scale, xshift=-2))
         names[-1] |= {"xref": "x", "yref": "y"}
     words = f"<b>{markup(title)}</b>" if title else t("Layer {layer}, all heads").format(layer=layer + 1)
-    look = layout(words, height=height, top=(80 if note else 58) * scale, note=note)
+    look = layout(words, height=height, top=(80 if note else TOP) * scale, note=note)
     look["margin"]["autoexpand"] = False
     look["title"]["font"] = {"size": (15 if title else 17) * scale, "color": TEXT}
     outline = [] if selected is None else [{**grid.box(selected), "line": {"color": ACCENT, "width": 3}}]

@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 from viz.axes import Frame
 from viz.heatmaps import CELL, Masked, color_bar, flat_bar, hatching, map_figure, weight_cells
 from viz.maps import Bools, Maps
-from viz.style import PLAIN, is_less, signed
+from viz.style import LEAST_HATCHED, PLAIN, is_less, signed
 from viz.theme import ACCENT, HOLE, TEXT, Translate, heading, hover, markup, untranslated
 
 SEEN = "rgba(62, 126, 182, 0.75)"  # a cell of a mask that lets the query look
@@ -100,22 +100,27 @@ def difference_map(shown: Maps, panel: Panel, *, limit: float, t: Translate = un
         t: translates the figure's own words.
     """
     shown = shown.in_blocks("farthest")
-    cells = {"z": shown.visible(), **signed(limit), "name": t("difference")}
+    cell = panel.cells_height / max(shown.shape)
+    cells = {"z": shown.visible(), **signed(limit, cell), "name": t("difference")}
     cells["hovertemplate"] = hover(t(CELL), weight="%{z:+.2f}")
-    figure = panel.figure(shown, cells, signed_bar(limit, t("difference")), t)
-    return with_less_hatched(figure, shown, limit)
+    figure = panel.figure(shown, cells, signed_bar(limit, t("difference"), cell), t)
+    return with_less_hatched(figure, shown, limit, cell)
 
 
-def with_less_hatched(figure: go.Figure, shown: Maps, limit: float) -> go.Figure:
-    """The figure with horizontal lines over what is less, so that the sign is seen in grey print too."""
+def with_less_hatched(figure: go.Figure, shown: Maps, limit: float, cell: float) -> go.Figure:
+    """The figure with horizontal lines over what is less, so that the sign is seen in grey print too.
+
+    Where a `cell` has too few pixels for lines, its lightness says the sign.
+    """
     less = is_less(shown.visible(), limit)
-    return figure.add_trace(hatching(less, "-", TEXT)) if less.any() else figure
+    return figure.add_trace(hatching(less, "-", TEXT)) if less.any() and cell >= LEAST_HATCHED else figure
 
 
-def signed_bar(limit: float, name: str) -> dict[str, Any]:
-    """Ticks of a signed colour bar; ▤ is the hatching of what is less."""
+def signed_bar(limit: float, name: str, cell: float) -> dict[str, Any]:
+    """Ticks of a signed colour bar; ▤ is the hatching of what is less, where a `cell` has the pixels for it."""
     limit = max(limit, 1e-9)
-    return {"tickvals": [-limit, 0, limit], "ticktext": [f"▤ −{limit:.2f}", name, f"+{limit:.2f}"]}
+    hatched = "▤ " if cell >= LEAST_HATCHED else ""
+    return {"tickvals": [-limit, 0, limit], "ticktext": [f"{hatched}−{limit:.2f}", name, f"+{limit:.2f}"]}
 
 
 def score_map(shown: Maps, panel: Panel, *, limits: tuple[float, float], t: Translate = untranslated) -> go.Figure:

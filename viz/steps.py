@@ -15,7 +15,7 @@ import plotly.graph_objects as go
 from viz.axes import QUIET, TICK
 from viz.heatmaps import flat_bar, hatching
 from viz.mosaic import Mosaic
-from viz.style import DIFFERENCE_SCALE, is_less
+from viz.style import BY_LIGHTNESS, DIFFERENCE_SCALE, LEAST_HATCHED, is_less
 from viz.theme import (
     ACCENT,
     COLORSCALE,
@@ -41,7 +41,6 @@ LEAST_ROW = 10  # pixels: a row whose name can be read
 NAME_PIXELS = 42  # above a tile for its name and mark
 MOST_ACROSS = 12  # cells with numbers in them beside each other
 LEAST_WRITTEN = 15  # pixels: a row whose numbers don't touch those of the next
-LEAST_HATCHED = 6  # pixels of a cell whose hatching can be seen; smaller ones tell their sign by colour and on hover
 OUTLIER = 4  # times the size that 95 % of the numbers stay below: colours end there where some are twice as far out
 USUAL_WIDTH = 600  # pixels of a figure beside its explanation
 
@@ -94,10 +93,11 @@ def tiles_figure(tiles: Tiles, *, height: int = 400, t: Translate = untranslated
     hidden = np.isneginf(mosaic)
     shown = np.where(hidden, np.nan, mosaic)
     edges = plan.edges()
-    traces = [{**_heatmap(shown, tiles.scale, is_written, t), **edges}]
+    is_fine = not is_written and min(_cell_pixels(plan, height)) < LEAST_HATCHED
+    traces = [{**_heatmap(shown, tiles.scale, is_written, is_fine, t), **edges}]
     if hidden.any():
         traces.append({**_masked(hidden, tiles.scale, is_written, t), **edges})
-    if tiles.scale == "signed" and not is_written and min(_cell_pixels(plan, height)) >= LEAST_HATCHED:
+    if tiles.scale == "signed" and not is_written and not is_fine:
         traces.append(hatching(is_less(shown, _most(shown)), "-", TEXT, **edges))
     axes, sides = _tile_axes(tiles, plan, height)
     marks, names = [], [_note(note)] if note else []
@@ -212,13 +212,13 @@ def _most(z: Floats) -> float:
     return usual if 0 < 2 * usual < most else most
 
 
-def _heatmap(z: Floats, scale: Scale, is_written: bool, t: Translate) -> dict[str, Any]:
+def _heatmap(z: Floats, scale: Scale, is_written: bool, is_fine: bool, t: Translate) -> dict[str, Any]:
     most = 1.0 if scale == "weights" else _most(z)
     ticks: dict[str, Any]
     if scale == "weights":
         look, ticks = {"zmin": 0, "zmax": 1, "colorscale": COLORSCALE}, {"tickvals": [0, 0.5, 1]}
     else:
-        look = {"zmin": -most, "zmax": most, "colorscale": DIFFERENCE_SCALE}
+        look = {"zmin": -most, "zmax": most, "colorscale": BY_LIGHTNESS if is_fine else DIFFERENCE_SCALE}
         low, high = ("≤ ", "≥ ") if float(np.nanmax(np.abs(z), initial=0.0)) > most else ("", "")
         ticks = {"tickvals": [-most, 0, most], "ticktext": [f"{low}−{most:.2f}", "0", f"{high}{most:.2f}"]}
     return {

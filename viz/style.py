@@ -20,6 +20,9 @@ DIFFERENCES = [
     [0.75, "rgba(240, 150, 60, 0.75)"],
     [1.0, "rgba(220, 105, 10, 1)"],
 ]
+# For cells too small to be hatched: lighter from less to more, through a grey, so that grey print keeps the sign.
+BY_LIGHTNESS = [[0.0, "rgb(59, 15, 112)"], [0.5, "rgb(150, 150, 150)"], [1.0, "rgb(255, 214, 153)"]]
+LEAST_HATCHED = 6  # pixels of a cell whose hatching can be seen
 SEEN_FROM = 0.08  # of the limit: nearer to 0 a difference has hardly a colour
 
 Floats = npt.NDArray[np.float32]
@@ -67,9 +70,13 @@ class Style:
 PLAIN = Style()
 
 
-def signed(limit: float) -> dict[str, Any]:
-    """A heatmap's colours from −limit to limit: purple is less, orange more, and 0 the ground of the page."""
-    return {"zmin": -max(limit, 1e-9), "zmax": max(limit, 1e-9), "colorscale": DIFFERENCES}
+def signed(limit: float, cell: float) -> dict[str, Any]:
+    """A heatmap's colours from −limit to limit: purple is less, orange more, and 0 the ground of the page.
+
+    Cells of fewer than `LEAST_HATCHED` pixels (`cell`) tell the sign by lightness as well, and their 0 is grey.
+    """
+    scale = BY_LIGHTNESS if cell < LEAST_HATCHED else DIFFERENCES
+    return {"zmin": -max(limit, 1e-9), "zmax": max(limit, 1e-9), "colorscale": scale}
 
 
 def is_less(values: npt.NDArray[np.floating], limit: float) -> npt.NDArray[np.bool_]:
