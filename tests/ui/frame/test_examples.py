@@ -11,6 +11,7 @@ from ui.attention.view import token_of
 from ui.frame.examples import brings, examples, is_here, look, of
 
 TOLERANCE = 0.02  # another build of the libraries rounds otherwise; two decimals are what the app shows
+SMOLLM2 = "smollm2-135m"
 HAS_E5 = e5_path() is not None
 NO_E5 = "the package of multilingual-e5-small, 4-bit, is not installed"
 SHOWN = {  # (model, text) → the weight of the token to look at on the right token, and on another one
@@ -23,6 +24,12 @@ SHOWN = {  # (model, text) → the weight of the token to look at on the right t
         *("neighbours", 0.00),
     ),
     (E5, "My neighbours sold their house, because it had become too small for them."): ("house", 0.33, "bour", 0.00),
+    (SMOLLM2, "The teacher praised the students because they worked hard."): ("students", 0.81, "teacher", 0.08),
+    (SMOLLM2, "The animal did not cross the street because it was too tired."): ("animal", 0.70, "street", 0.01),
+    (SMOLLM2, "My neighbours sold their house, because it had become too small for them."): (
+        *("house", 0.64),
+        *("neighbours", 0.07),
+    ),
     ("minilm", "A big dog chased the black cat."): ("dog", 0.86, "cat", 0.01),
     (E5, "A big dog chased the black cat."): ("dog", 0.49, "cat", 0.00),
     ("minilm", "The very tall man in the blue coat read the newspaper."): ("coat", 0.65, "man", 0.00),
