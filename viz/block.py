@@ -190,6 +190,7 @@ def drift_figure(
         t: translates the figure's own words.
     """
     figure = _figure("", height, legend=True)
+    figure.update_layout(margin_t=74)  # three names, a line each
     levels = np.arange(len(to_start), dtype=np.int32)
     grey_x = np.tile(np.r_[levels.astype(np.float32), np.nan], len(labels))
     grey_y = np.vstack([to_start, np.full((1, len(labels)), np.nan)]).T.ravel().astype(np.float32)

@@ -85,10 +85,11 @@ def tiles_figure(tiles: Tiles, *, height: int = 400, t: Translate = untranslated
     """Matrices of one size as tiles of one picture, with the value of every cell on hover."""
     cells, note = _cut(np.asarray(tiles.cells, dtype=np.float32), t)
     k, n_rows, n_columns = cells.shape
-    is_written = cells.size <= MOST_NUMBERS
-    across = _columns_of_tiles(k, n_rows, n_columns, height, is_written)
-    plan = Mosaic(k, n_rows, n_columns, across, GAP, n_rows * _room(math.ceil(k / across), height))
-    is_written = is_written and _cell_pixels(plan, height)[0] >= LEAST_WRITTEN
+    for is_written in (True, False) if cells.size <= MOST_NUMBERS else (False,):
+        across = _columns_of_tiles(k, n_rows, n_columns, height, is_written)
+        plan = Mosaic(k, n_rows, n_columns, across, GAP, n_rows * _room(math.ceil(k / across), height))
+        if _cell_pixels(plan, height)[0] >= LEAST_WRITTEN:
+            break
     mosaic = plan.whole(cells)
     hidden = np.isneginf(mosaic)
     shown = np.where(hidden, np.nan, mosaic)

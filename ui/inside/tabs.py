@@ -148,6 +148,7 @@ def _one_or_many(record: Record, chosen: int) -> None:
     st.subheader(_("One head or several, with the same weights"), anchor=False)
     h, n = record.n_heads, record.n_tokens
     rows = np.concatenate([found.heads[:, chosen], found.average[chosen][None], found.one[chosen][None]])
+    rows = np.where(record.allowed[chosen], rows, -np.inf)
     names = [_("head {head}").format(head=head + 1) for head in range(h)] + [_("mean of the heads"), _("one head")]
     left, right = st.columns(2, gap="medium")
     title = _("The rows of '{token}' in layer {layer}").format(token=record.labels[chosen], layer=record.layer + 1)
@@ -220,6 +221,7 @@ def _side_by_side(record: Record, chosen: int) -> None:
         titled(_("Cosine similarity of hidden states"), figure, "drift")
     head, last = record.head + 1, record.n_layers
     pair = np.stack([maps[record.head] for maps in record.stack.maps[: min(last, 2)]])
+    pair = np.where((pair == 0) & ~record.allowed, -np.inf, pair)  # another layer may have another window
     names = [
         _("head {head} of layer {layer}").format(head=head, layer=layer) for layer in ((1, last) if last > 1 else (1,))
     ]
