@@ -28,22 +28,22 @@ def read(*names: str) -> str:
     return "\n".join((FILES / name).read_text(encoding="utf-8") for name in names)
 
 
-def module(*names: str) -> str:
-    """The components as one JavaScript expression: an object with the function of each under its name."""
+def parts(*names: str) -> str:
+    """The components as JavaScript that defines `parts`: an object with the function of each under its name."""
     entry = "export default function"
-    parts = []
+    made = []
     for name in names:
         script = read(*SCRIPTS[name])
         if script.count(entry) != 1:
             raise ValueError(f"The scripts of {name} need exactly one default export.")
-        parts.append(f"{name}: (() => {{\n{script.replace(entry, 'const entry = function')}\nreturn entry;\n}})(),")
-    return f"(() => {{\n{read('encoding.js')}\nreturn {{\n{''.join(parts)}\n}};\n}})()"
+        made.append(f"{name}: (() => {{\n{script.replace(entry, 'const entry = function')}\nreturn entry;\n}})(),")
+    return f"{read('encoding.js')}\nconst parts = {{\n{''.join(made)}\n}};"
 
 
 def library() -> str:
     """The script of a component that draws nothing: it hands every other component its function, markup and styles."""
     looks = {name: {"html": read(f"{name}.html"), "css": read("base.css", f"{name}.css")} for name in SCRIPTS}
-    return f"const parts = {module(*SCRIPTS)};\nconst looks = {json.dumps(looks)};\n{read('library.js')}"
+    return f"{parts(*SCRIPTS)}\nconst looks = {json.dumps(looks)};\n{read('library.js')}"
 
 
 def loader(name: str) -> str:

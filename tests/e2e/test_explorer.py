@@ -368,3 +368,19 @@ def test_a_new_reading_keeps_the_strip_where_it_is(page: Page, server: str):
     settled(page)
     drawn(page)
     assert page.locator(".st-key-strip-strip .strip").bounding_box() == before
+
+
+def test_components_draw_again_when_one_comes_back_to_their_page(page: Page, server: str):
+    """Their scripts are sent once a session, and each component is mounted anew on the page that one returns to."""
+    seen = {"Attention": ".st-key-strip-strip .token", "Watch heads learn": ".learning .chart polyline"}
+    ready(page, server)
+    for name in ("Watch heads learn", "Attention", "Parameters and cost", "Attention", "Watch heads learn"):
+        page.get_by_test_id("stSidebarNav").get_by_role("link", name=name).click()
+        settled(page)
+        if name in seen:
+            expect(page.locator(seen[name]).first).to_be_attached()
+    page.go_back()
+    drawn(page)
+    expect(page.locator(".overview canvas").first).to_be_visible()
+    token(page, "worked").hover()
+    expect(page.locator(".st-key-strip-strip .says")).to_contain_text("worked")

@@ -1,8 +1,9 @@
-// An exported page: the token strip, the overview and a large map of the chosen head, with no server behind them.
+// An exported page: the token strip, the overview and a large map of the chosen head, with no server behind them. It
+// stands after encoding.js and `parts`, the components (viz/browser.py).
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const place = (id) => document.getElementById(id);
-const { strip, overview } = window;
+const { token_strip: strip, overview } = parts;
 const stripMaps = document.createElement("div");
 const overviewMaps = document.createElement("div");
 const figure = place("large");
@@ -15,18 +16,7 @@ const WIDEST = 544; // pixels of the large map
 const LEAST = 2; // pixels of one of its cells
 const WIDE = /[\u2e80-\u{3ffff}]/u; // Chinese, Japanese and Korean characters
 
-const bytes = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-const fill = (template, values) => template.replace(/\{(\w+)\}/g, (all, name) => values[name] ?? all);
 const nameOf = (head) => `${now.layer + 1}-${head + 1}`;
-
-// The weights of one layer as whole numbers, 0…top; above top = masked (viz/encoding.py).
-async function codesOf(maps) {
-  const stream = new Blob([bytes(maps.bytes)]).stream().pipeThrough(new DecompressionStream("deflate"));
-  const plain = new Uint8Array(await new Response(stream).arrayBuffer());
-  if (maps.bits === 8) return plain;
-  const n = plain.length / 2;
-  return Uint16Array.from({ length: n }, (_, i) => (plain[i] << 8) | plain[n + i]);
-}
 
 function show() {
   const maps = data.layers[now.layer];
@@ -62,7 +52,7 @@ async function drawLarge(maps, head) {
     says.textContent = fill(data.text.left_out, { layer: data.layer + 1 });
     return;
   }
-  const map = new LargeMap(maps, head, await codesOf(maps));
+  const map = new LargeMap(maps, head, (await unpack(maps)).codes);
   map.paintCells();
   map.paintLabels();
   canvas.setAttribute("role", "img");
@@ -112,8 +102,8 @@ class LargeMap {
   }
 
   paintCells() {
-    const rgb = bytes(data.overview_view.colours);
-    const curve = bytes(data.overview_view.curve);
+    const rgb = bytesOf(data.overview_view.colours);
+    const curve = bytesOf(data.overview_view.curve);
     const snap = (v) => Math.round(v * devicePixelRatio) / devicePixelRatio; // to whole pixels: no seams between cells
     this.largest.forEach((code, at) => {
       const [row, column] = [Math.floor(at / this.columns), at % this.columns];

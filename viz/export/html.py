@@ -67,9 +67,8 @@ style-src 'unsafe-inline'; img-src data:">
 <dl>{rows}</dl>
 <script type="application/json" id="data">{_json(data)}</script>
 <script type="application/json" id="provenance">{_json(dict(source))}</script>
-<script type="module">window.strip = {browser.module("token_strip")}.token_strip;</script>
-<script type="module">window.overview = {browser.module("overview")}.overview;</script>
 <script type="module">
+{browser.parts("token_strip", "overview")}
 {browser.read("export_page.js")}
 </script>
 </body>
