@@ -85,7 +85,7 @@ class Conditions:
         Raises:
             HeadworkError: an unknown mask.
         """
-        return cls(*(None if each is None else Mask.of(each) for each in (mask, restrict)), **others)
+        return cls(None if mask is None else Mask.of(mask), None if restrict is None else Mask.of(restrict), **others)
 
 
 @dataclass(frozen=True, eq=False)

@@ -106,7 +106,7 @@ def explore(again: Again) -> None:
         st.error(explain(error), icon="✋")
         return
     style = maps.style(reading, view)
-    colour = _colour(trace, view, overview_place)
+    colour = _colour(trace, reading, view, overview_place)
     with strip_place:
         found = next_tokens.expected(trace, writing.before(text))
         if text.grew:  # the new token's row is what there is to see
@@ -149,9 +149,10 @@ def _map(reading: Reading, view: View, style: Style, *, height: int) -> None:
     chart(figure, "head_map", grown=True, alt=_alt(view), height="stretch")
 
 
-def _colour(trace: AttentionTrace, view: View, place: DeltaGenerator) -> str:
+def _colour(trace: AttentionTrace, reading: Reading, view: View, place: DeltaGenerator) -> str:
+    measured = reading.trace if view.reading == "without_first" else maps.units(trace, view.level)
     with place:
-        return explorer_view.colour_by(telling_metrics(maps.measured(trace, view)))
+        return explorer_view.colour_by(telling_metrics(measured))
 
 
 def _overview(trace: AttentionTrace, reading: Reading, view: View, style: Style, colour: str) -> None:
