@@ -35,12 +35,14 @@ class Prediction:
     Attributes:
         hidden: (N, d_model), after the final norm.
         ids: the N tokens that the model read.
+        n_padding: how many at the end are padding, after which nothing is expected.
     """
 
     hidden: NDArray[np.float32]
     ids: tuple[int, ...]
     transformer: Transformer
     tokenizer: Tokenizer
+    n_padding: int = 0
 
     def _logits(self, positions: slice | list[int]) -> torch.Tensor:
         hidden = torch.tensor(self.hidden[positions])  # a copy: read-only arrays make torch warn
@@ -52,17 +54,17 @@ class Prediction:
         return self._logits(slice(None)).numpy()
 
     def next(self, k: int = 5, position: int = -1) -> tuple[NextToken, ...]:
-        """The k most probable tokens after the one at `position`, counted from 0 or back from the end.
+        """The k most probable tokens after the one at `position`, counted from 0 or back from the end of the text.
 
         Raises:
             HeadworkError: no such position, or k below 1.
         """
-        n = len(self.ids)
+        n = len(self.ids) - self.n_padding
         if not isinstance(position, int) or not -n <= position < n:
             raise HeadworkError("There is no token {position}: the text has {n}.", position=shown(position), n=n)
         if not isinstance(k, int) or k < 1:
             raise HeadworkError("At least 1 next token can be asked for, not {k}.", k=shown(k))
-        return self.likeliest([position], k)[0]
+        return self.likeliest([position % n], k)[0]
 
     @torch.inference_mode()
     def likeliest(self, positions: list[int], k: int) -> list[tuple[NextToken, ...]]:
@@ -79,10 +81,11 @@ class Prediction:
 
     @torch.inference_mode()
     def surprise(self) -> NDArray[np.float32]:
-        """−ln p of each token, given those before it, in nats: (N,). NaN for the first, which nothing predicts."""
+        """−ln p of each token given those before it, in nats: (N,). NaN for the first, and for padding."""
         surprise = torch.full((len(self.ids),), torch.nan)
-        for start in range(0, len(self.ids) - 1, _POSITIONS_AT_ONCE):
-            came = torch.tensor(self.ids[start + 1 : start + 1 + _POSITIONS_AT_ONCE])
+        ids = self.ids[: len(self.ids) - self.n_padding]
+        for start in range(0, len(ids) - 1, _POSITIONS_AT_ONCE):
+            came = torch.tensor(ids[start + 1 : start + 1 + _POSITIONS_AT_ONCE])
             log_p = self._logits(slice(start, start + len(came))).log_softmax(-1)
             surprise[start + 1 : start + 1 + len(came)] = -log_p.gather(-1, came[:, None])[:, 0]
         return surprise.numpy()

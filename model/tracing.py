@@ -223,4 +223,5 @@ class AttentionModel:
         """
         if not self.has_output or trace.hidden is None:
             raise HeadworkError("This model has no output matrix, so it predicts no token. Choose a decoder.")
-        return Prediction(trace.hidden, trace.tokenized.ids, self.transformer, self.tokenizer)
+        tokens = trace.tokenized
+        return Prediction(trace.hidden, tokens.ids, self.transformer, self.tokenizer, sum(tokens.is_padding))

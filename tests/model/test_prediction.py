@@ -58,6 +58,15 @@ def test_long_texts_are_read_in_parts(decoder):
     np.testing.assert_allclose(long.surprise()[1:], -np.log(came), atol=1e-4)
 
 
+def test_padding_is_not_what_comes_before_the_next_token(decoder, trace):
+    padded = decoder.trace("The cat sat.", "causal+padding:16")
+    assert [t.id for t in padded.next(3)] == [t.id for t in trace.next(3)]
+    np.testing.assert_allclose(padded.surprise()[1:12], trace.surprise()[1:], atol=1e-4)
+    assert np.isnan(padded.surprise()[12:]).all() and len(padded.surprise()) == 16
+    with pytest.raises(HeadworkError, match="no token 12: the text has 12"):
+        padded.next(3, 12)
+
+
 def test_an_output_matrix_of_its_own():
     trace = tiny_decoder(dataclasses.replace(LLAMA_LIKE, output="own")).trace("The cat")
     weight = trace.model.transformer.output.weight.numpy()
