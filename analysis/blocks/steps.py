@@ -61,7 +61,7 @@ def attention_stages(record: Record) -> tuple[Stage, ...]:
     model = record.stack.transformer
     if model is not None and model.config.output != "none":
         whole, n_vocabulary = (1, record.n_tokens, record.d_model), model.config.vocab_size
-        shapes = f"x after layer {record.n_layers} {whole} → norm {whole} · W {(record.d_model, n_vocabulary)} → "
+        shapes = f"x_L {whole} → norm {whole} · W {(record.d_model, n_vocabulary)} → "
         formula = r"\ell = \mathrm{norm}(x_L)\,W^{out}, \qquad p = \mathrm{softmax}(\ell)"
         stages.append(("next", formula, shapes + f"logits {(1, record.n_tokens, n_vocabulary)}"))
     return tuple(

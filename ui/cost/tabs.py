@@ -69,7 +69,7 @@ def parameters(found: Ledger, config: TransformerConfig) -> None:
         _("total"),
     ]
     rows: list[tuple[object, ...]] = [
-        (names[line.part], line.formula, line.numbers, line.each, line.counted, line.times, line.total)
+        (names[line.part], _(line.formula), line.numbers, line.each, line.counted, line.times, line.total)
         for line in found.lines
     ]
     rows.append((_("all"), "", "", found.total, found.counted, 1, found.total))
