@@ -17,6 +17,7 @@ from model.cache import KeyValueCache
 from model.errors import HeadworkError, shown
 from model.masks import Mask, MaskLike
 from model.prediction import NextToken, next_token
+from model.seeds import mixed_seed
 from model.tokenizers.tokens import Tokens, grown
 from model.trace import AttentionTrace
 from model.tracing import AttentionModel
@@ -110,7 +111,7 @@ class Generation:
         if self.temperature > 0:
             # Divided after the largest is taken away, so that the smallest temperature doesn't overflow.
             weights = ((logits - logits.max()).double() / self.temperature).softmax(-1)
-            generator = torch.Generator().manual_seed(_mixed(self.seed, len(self.written)))
+            generator = torch.Generator().manual_seed(mixed_seed(self.seed, len(self.written)))
             id_ = int(torch.multinomial(weights, 1, generator=generator))
         token = next_token(self.model.tokenizer, id_, float(probabilities[id_]))
         self._read((id_,))
@@ -192,7 +193,3 @@ def check_settings(temperature: float, seed: int) -> None:
         )
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**32:
         raise HeadworkError("The seed is {seed}: it must be a whole number from 0 to 4294967295.", seed=shown(seed))
-
-
-def _mixed(seed: int, step: int) -> int:
-    return seed * 2**31 + step

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from model.errors import HeadworkError
 from model.norms import LayerNorm
+from model.seeds import mixed_seed
 
 Positions = Literal["learned", "sinusoidal", "rotary", "none"]
 
@@ -49,11 +50,7 @@ class HashedEmbedding(nn.Module):
         return torch.stack([torch.stack([self._vector(token) for token in row]) for row in ids.tolist()])
 
     def _vector(self, token: int) -> Tensor:
-        # The generator reads 32 bits of its seed, so all 64 are mixed down to them (the finaliser of splitmix64).
-        state = (self.seed * 0x9E3779B97F4A7C15 + token) % 2**64
-        state = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
-        state = (state ^ (state >> 27)) * 0x94D049BB133111EB % 2**64
-        generator = torch.Generator().manual_seed((state ^ (state >> 31)) % 2**32)
+        generator = torch.Generator().manual_seed(mixed_seed(self.seed, token))
         return torch.randn(self.d_model, generator=generator)  # (d_model,)
 
 
