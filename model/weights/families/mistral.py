@@ -14,6 +14,7 @@ def config(raw: dict[str, Any]) -> TransformerConfig:
     """Our sizes from a config.json."""
     window = raw.get("sliding_window", 4096)  # as transformers has it where nothing is said; null = none
     windows = () if window is None else (window,) * n_layers(raw)
+    raw = {"num_key_value_heads": 8} | raw  # as transformers has it where nothing is said; null = as many as heads
     return llama.config(raw, windows=windows, attention_bias="none", bias=False)
 
 

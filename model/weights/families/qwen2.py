@@ -13,6 +13,7 @@ from model.weights.families.decoders import refuse, windows_by_layer
 def config(raw: dict[str, Any]) -> TransformerConfig:
     """Our sizes from a config.json."""
     refuse(raw, use_mrope=False)  # rotary positions in three directions, of Qwen2-VL
+    raw = {"num_key_value_heads": 32} | raw  # as transformers has it where nothing is said; null = as many as heads
     return llama.config(raw, windows=windows_by_layer(raw), attention_bias="qkv", bias=False)
 
 

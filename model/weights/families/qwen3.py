@@ -13,6 +13,7 @@ from model.weights.families.decoders import windows_by_layer
 def config(raw: dict[str, Any]) -> TransformerConfig:
     """Our sizes from a config.json."""
     head_width = raw.get("head_dim") or 128  # as transformers has it where nothing is said
+    raw = {"num_key_value_heads": 32} | raw  # as transformers has it where nothing is said; null = as many as heads
     return llama.config(raw, windows=windows_by_layer(raw), qk_norm=True, head_width=head_width, bias=False)
 
 

@@ -197,3 +197,10 @@ def test_what_this_app_does_not_know_is_refused_by_its_name(changed, said):
     raw = published()[bases.get(changed["model_type"], "HuggingFaceTB/SmolLM2-135M")]
     with pytest.raises(HeadworkError, match=said):
         taken_apart({**raw, **changed})
+
+
+@pytest.mark.parametrize("model_type", ["llama", "mistral", "qwen2", "qwen3"])
+def test_key_heads_that_a_config_does_not_name_are_those_that_transformers_takes(model_type):
+    sizes = {"vocab_size": 50, "hidden_size": 64, "num_attention_heads": 32, "num_hidden_layers": 2, "head_dim": 4}
+    raw = {"model_type": model_type, **sizes, "intermediate_size": 24, "max_position_embeddings": 40}
+    assert ledger(taken_apart(raw).config).total == counted_by_transformers(raw)
