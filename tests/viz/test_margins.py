@@ -13,6 +13,8 @@ from viz.block import bars, curve_figure, drift_figure, entropies_figure, lines
 from viz.comparison import difference_heatmap
 from viz.cost import memory_figure, table_3_figure
 from viz.dependency_arcs import arc_figure
+from viz.effect_parts import LayerParts, in_proportion, on_each_prompt, patched, together, written
+from viz.effects import Marked, Scale, against_attention, head_grid
 from viz.heatmaps import head_heatmap
 from viz.layer_grid import difference_grid, layer_grid
 from viz.learning_curves import Answers, Run, entropy_figure, relations_figure, seeds_figure, switched_off_figure
@@ -81,6 +83,17 @@ def figures(labels):
         "entropy": entropy_figure([0, 1], np.ones((2, 1, 2)), 12),
         "switched off": switched_off_figure(np.ones((1, 2, 2)), np.ones(2), ["left", "twin"]),
         "seeds": seeds_figure([Run(0, 0, 0.9, [0], [0.5], True)], ["1 head"], chance=0.1),
+    }
+    effect, hovers, change = rng.normal(size=(2, 3)), [["x"] * 3] * 2, Scale("change", 2.0)
+    marked, parts, y = Marked((0, 0), (1, 1), (0, 1)), LayerParts(effect, effect[:, 0], effect[:, 1]), {"y_title": "y"}
+    found |= {
+        "effects": head_grid(effect, change, marked, hovers, height=300, corner="layer ↓ head →"),
+        "against attention": against_attention(abs(effect), effect, marked, hovers, x_title="x", height=300, **y),
+        "prompts": on_each_prompt(effect[0], ["a", "b", "c"], interval=(0, 1), shown=0, x_title="x", **y),
+        "proportion": in_proportion(parts, hovers, selected=(0, 0), **y),
+        "written": written(parts, 0.1, 0.2, **y),
+        "patched": patched(rng.normal(size=(2, n)), labels, change, says="{layer} {token} {value}"),
+        "together": together(["a", "b"], [-1, 1], x_title="x"),
     }
     return found
 

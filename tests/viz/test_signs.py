@@ -8,6 +8,7 @@ import pytest
 from analysis import by_pieces, compare
 from tests.models import load
 from viz.comparison import difference_heatmap
+from viz.effects import Marked, Scale, head_grid
 from viz.layer_grid import difference_grid
 from viz.maps import Maps
 from viz.masks import Panel, difference_map
@@ -25,6 +26,7 @@ GAINS = Scores(VALUES, VALUES > 0, LABELS, LABELS, [["", ""], ["", ""]], quantit
         pytest.param(tiles_figure(Tiles(VALUES[None], ["x"], LABELS)), id="steps"),
         pytest.param(difference_map(Maps(VALUES, VALUES == VALUES, LABELS), Panel(""), limit=0.4), id="masks"),
         pytest.param(score_grid(GAINS), id="gains"),
+        pytest.param(head_grid(VALUES, Scale("x", 0.4), Marked((0, 0)), [["", ""]] * 2, height=200), id="effects"),
     ],
 )
 def test_more_is_orange_and_less_is_purple(figure):
