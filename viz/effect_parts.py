@@ -58,7 +58,7 @@ def on_each_prompt(
     """
     order = np.argsort(effects, kind="stable")
     values = np.asarray(effects, dtype=np.float32)[order]
-    colours = [ACCENT if at == shown else LESS if effects[at] < 0 else MORE for at in order.tolist()]
+    colours = [TEXT if at == shown else LESS if effects[at] < 0 else MORE for at in order.tolist()]
     bars = {
         **{"type": "bar", "x": np.arange(len(order), dtype=np.int32), "y": values, "name": ""},
         "marker": {"color": colours, "line": {"width": 0}},
@@ -156,42 +156,40 @@ def written(
     height: int = HEIGHT,
     t: Translate = untranslated,
 ) -> go.Figure:
-    """What each part writes towards the answer, as bars beside each other: all of them add up to the difference.
+    """What each part writes towards the answer, as bars on each other: all of them add up to the difference.
 
     Args:
         parts: terms of heads and FFNs.
         embedding: term of the last token's embedding; first on the left.
-        biases: term of all biases; last on the right.
+        biases: term of all biases; last on the right, unless there are none.
         y_title: of the axis.
         height: in pixels.
         t: translates the figure's own words.
     """
     n_layers = len(parts.ffns)
-    names = [t("embedding"), *(str(layer + 1) for layer in range(n_layers)), t("biases")]
-    nothing = [None] * n_layers
+    numbers = list(range(1, n_layers + 1))
+    others = [(0, t("embedding"), embedding), *([(n_layers + 1, t("all biases"), biases)] if biases else [])]
     series = [
-        (t("heads of the layer"), [None, *parts.heads.sum(axis=1).tolist(), None], BAR, ""),
-        (t("FFN"), [None, *parts.ffns.tolist(), None], MORE, "/"),
-        (t("embedding and biases"), [embedding, *nothing, biases], GREY, "."),
+        (t("heads of the layer"), numbers, parts.heads.sum(axis=1), BAR),
+        (t("FFN"), numbers, parts.ffns, MORE),
+        (t("the rest"), [at for at, _name, _value in others], np.array([value for *_at, value in others]), GREY),
     ]
+    named = {at: name for at, name, _value in others}
     bars = [
         {
-            **{"type": "bar", "x": list(range(n_layers + 2)), "y": values, "name": name},
-            "marker": {"color": colour, "line": {"width": 0}, "pattern": {"shape": pattern, "fgcolor": TEXT}},
-            "customdata": [t("layer {n}").format(n=each) if each.isdigit() else each for each in names],
+            **{"type": "bar", "x": places, "y": values.astype(np.float32), "name": name},
+            "marker": {"color": colour, "line": {"width": 0}},
+            "customdata": [named.get(at) or t("layer {n}").format(n=at) for at in places],
             "hovertemplate": "%{customdata}, %{fullData.name}: %{y:+.2f}<extra></extra>",
         }
-        for name, values, colour, pattern in series
+        for name, places, values, colour in series
     ]
     step = _step(n_layers)
-    seen = [0, *range(step, n_layers + 1, step)] if step > 1 else list(range(n_layers + 1))
-    ticks = {
-        "tickmode": "array",
-        "tickvals": [*seen, n_layers + 1],
-        "ticktext": [*(names[at] for at in seen), names[-1]],
-    }
-    x = {**ticks, "range": [-0.6, n_layers + 1.6], "title": {"text": t("layer")}, "showgrid": False, "tickangle": 0}
-    return _figure(bars, x, {}, y_title, height, has_legend=True)
+    ticks = {at: str(at) for at in range(step, n_layers + (0 if biases and step > 1 else 1), step)} | named
+    x = {"tickmode": "array", "tickvals": list(ticks), "ticktext": list(ticks.values()), "tickangle": 0}
+    x |= {"range": [-1.6, n_layers + 1.6], "title": {"text": t("layer")}, "showgrid": False}
+    figure = _figure(bars, x, {}, y_title, height, has_legend=True)
+    return figure.update_layout(barmode="relative")
 
 
 def patched(
@@ -258,9 +256,14 @@ def together(names: Sequence[str], values: Sequence[float], *, x_title: str) -> 
     }
     low, high = min(0.0, *values), max(0.0, *values)
     room = 0.22 * max(high - low, 1e-6)
-    x = {"range": [low - (room if low < 0 else 0), high + (room if high > 0 else 0)], "title": {"text": x_title}}
+    x = {
+        "range": [low - (room if low < 0 else 0), high + (room if high > 0 else 0)],
+        "title": {"text": x_title},
+        "zeroline": True,
+        "zerolinecolor": MASKED_LINES,
+    }
     ticks = {"tickmode": "array", "tickvals": places, "ticktext": [markup(name) for name in names]}
-    y = {**ticks, "range": [len(names) - 0.5, -0.5], "showgrid": False}
+    y = {**ticks, "range": [len(names) - 0.5, -0.5], "showgrid": False, "zeroline": False}
     figure = _figure([bars], x, y, "", BELOW + 14 + 32 * len(names))
     figure.update_layout(margin_l=max(text_width(name, (SIZE + 1)) for name in names) + 12)
     return figure

@@ -34,6 +34,8 @@ from viz.theme import (
 SIZE = 12  # of numbers along an axis
 MATTERS, LOOKS = "diamond", "circle-open"
 SIGNS = {MATTERS: "◆", LOOKS: "○"}
+GAPS = 16  # rows, beyond which lines between them would be most of what is seen
+FINE_LINES = {"shape": "-", "size": 4, "solidity": 0.15, "fgcolor": TEXT, "bgcolor": HOLE}
 NAMED = 3  # heads with a name in the scatter at each of its far ends
 
 Floats = npt.NDArray[np.floating]
@@ -55,8 +57,9 @@ class Marked:
     looks: Head | None = None
 
     def signs(self) -> dict[str, Head]:
-        """Symbol → head."""
-        return {sign: head for sign, head in ((MATTERS, self.matters), (LOOKS, self.looks)) if head is not None}
+        """Symbol → head. One that is both is the one that matters."""
+        looks = None if self.looks == self.matters else self.looks
+        return {sign: head for sign, head in ((MATTERS, self.matters), (LOOKS, looks)) if head is not None}
 
 
 @dataclass(frozen=True)
@@ -76,11 +79,12 @@ class Scale:
     def cells(self, values: Floats) -> list[dict[str, Any]]:
         """The heatmap and the hatching of what is below 0. NaN stays empty."""
         z = np.asarray(values, dtype=np.float32)
-        shared = {"type": "heatmap", "z": z, "hoverinfo": "skip", "xgap": 1, "ygap": 1}
+        gap = 1 if len(z) <= GAPS else 0
+        shared = {"type": "heatmap", "z": z, "hoverinfo": "skip", "xgap": gap, "ygap": gap}
         if not self.is_signed:
             return [{**shared, "zmin": 0, "zmax": max(self.limit, 1e-9), "colorscale": COLORSCALE}]
         less = is_less(z, self.limit)
-        lines = [hatching(less, "-", TEXT)] if less.any() else []
+        lines = [{**hatching(less, "-", TEXT), "fillpattern": FINE_LINES}] if less.any() else []
         return [{**shared, **signed(self.limit)}, *lines]
 
     def bar(self) -> dict[str, Any]:
@@ -89,7 +93,7 @@ class Scale:
         low, first = (-self.limit, f"▤ −{limit}") if self.is_signed else (0.0, "0")
         ticks = [low, (low + self.limit) / 2, self.limit]
         named = [first, self.name, f"+{limit}" if self.is_signed else limit]
-        return flat_bar(size=SIZE, tickvals=ticks, ticktext=named, len=0.86, x=0.5, xanchor="center")
+        return flat_bar(size=SIZE, tickvals=ticks, ticktext=named, len=0.6, x=0.96, xanchor="right")
 
 
 def number(value: float, *, plus: bool = False) -> str:
@@ -136,14 +140,14 @@ def _grid(
     size = SIZE
     n_rows, n_columns = values.shape
     left = max(text_width(name, size) for name in rows) + 10
-    top, bottom = (44 if corner else 30), size + TICK
+    top, bottom = 32, size + TICK
     room = height - top - bottom
     font = {"size": size, "color": TEXT}
     quiet = {**QUIET, "fixedrange": True, "tickfont": font}
     every = math.ceil(1.15 * size / max(room / n_rows, 1))
     x = {**quiet, **_ticks(columns, 1), "range": [-0.5, n_columns - 0.5], "tickangle": 0}
     y = {**quiet, **_ticks(rows, every), "range": [n_rows - 0.5, -0.5]}
-    notes = [heading(markup(corner), size=size, yshift=28)] if corner else []
+    notes = [heading(markup(corner), size=size, yshift=14)] if corner else []
     shapes = [{**cell(*marked.selected), "line": {"color": ACCENT, "width": 3}}] if marked else []
     look = {
         **layout("", height=height, top=top, left=left, bottom=bottom),

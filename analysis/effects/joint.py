@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from analysis.effects.effects import Effects, directions, read_mask
+from analysis.effects.effects import directions, read_mask
 from analysis.effects.questions import EncodedQuestion
 from analysis.effects.ranks import mean_interval
 from analysis.effects.runs import Off, batches, replacement, runner_of
@@ -104,7 +105,27 @@ def switch_off(
     return Joint(tuple(sorted(set(heads))), off, *out)
 
 
-def together(joint: Joint, effects: Effects, draws: int = DRAWS) -> Together:
+class Singles(Protocol):
+    """What is asked of effects here: fresh ones, or a record's."""
+
+    @property
+    def n(self) -> int:
+        """How many prompts."""
+
+    @property
+    def heads(self) -> Floats:
+        """(n, L, h), the effect of each head."""
+
+    @property
+    def difference(self) -> Floats:
+        """(n,), everything on."""
+
+    @property
+    def seed(self) -> int:
+        """Of the bootstrap."""
+
+
+def together(joint: Joint, effects: Singles, draws: int = DRAWS) -> Together:
     """What the heads of `joint` do together, beside the sum of what each does alone, on the prompts of `effects`."""
     singles = np.zeros(effects.n)
     for layer, head in joint.heads:

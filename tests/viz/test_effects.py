@@ -99,9 +99,10 @@ def test_heads_ffns_and_layers_share_one_axis():
 def test_what_is_written_adds_up_to_the_sum_of_the_bars():
     parts = LayerParts(EFFECT, np.array([-3.0, 0.0, 1.0]))
     figure = written(parts, 0.25, -0.5, y_title="y")
-    total = sum(value for trace in figure.data for value in trace.y if value is not None)
+    total = sum(value for trace in figure.data for value in trace.y)
     assert total == pytest.approx(EFFECT.sum() - 2.0 - 0.25)
-    assert list(figure.layout.xaxis.ticktext) == ["embedding", "1", "2", "3", "biases"]
+    assert list(figure.layout.xaxis.ticktext) == ["1", "2", "3", "embedding", "all biases"]
+    assert "all biases" not in written(parts, 0.25, 0.0, y_title="y").layout.xaxis.ticktext
 
 
 def test_patched_states_stand_by_layer_and_token():

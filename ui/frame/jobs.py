@@ -186,6 +186,10 @@ class Job:
         """Whether the person is gone: no sign of life for too long, or no session."""
         return time.monotonic() - self._last_seen > self._patience or not self._is_here()
 
+    def may_go_on(self, seconds: float) -> bool:
+        """For a slice that takes long: whether it may go on after so many seconds, or should end where it is."""
+        return not (self.rests_soon or self.is_left_alone() or self._line.is_time_up(seconds))
+
     def run(self) -> None:
         """The thread: slices, until something ends it."""
         state: State = "failed"

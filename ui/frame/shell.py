@@ -24,7 +24,7 @@ LARGE = (
 )
 MENU = {
     "Look": {"attention": "Attention", "masks": "Masks", "inside": "Inside a block", "cost": "Parameters and cost"},
-    "Evidence": {"heads": "Heads at work"},
+    "Evidence": {"heads": "Heads at work", "effects": "Does it matter?"},
     "Learn": {"learn": "Watch heads learn"},
 }
 

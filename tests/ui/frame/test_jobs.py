@@ -337,3 +337,19 @@ def test_told_to_rest_and_to_go_on_when_its_turn_is_over_it_lines_up_again(looks
     until(lambda: len(asked) > 1)
     assert ended(job) == "finished"
     assert asked == [0.25, 0.5, 0.75, 1.0]
+
+
+def test_a_long_slice_learns_when_its_place_is_wanted():
+    door = threading.Event()
+    line = Line(1, turn=5)
+    job = Job(line, Work(3, door))
+    job.go()
+    assert job.may_go_on(100), "nobody waits"
+    other = Job(line, Work(1, door))
+    other.go()
+    assert job.may_go_on(4) and not job.may_go_on(6)
+    other.rest()
+    job.rest()
+    assert not job.may_go_on(0)
+    door.set()
+    until(lambda: dead(job))

@@ -22,6 +22,11 @@ from ui.attention.page import TABS
 from ui.attention.view import COLOUR_TITLES, CURVES, LEVELS, WHAT_WORDS_ARE
 from ui.cost import controls as cost_controls
 from ui.cost import tabs as cost_tabs
+from ui.effects import data as effects_data
+from ui.effects import page as effects_page
+from ui.effects import picture as effects_picture
+from ui.effects import states as effects_states
+from ui.effects import words as effects_words
 from ui.frame.chinese_words import PARTERS
 from ui.frame.languages import NO_WIDTH, catalogue, explain, plain, spoken_names, translate
 from ui.frame.mask_choice import BASES
@@ -45,6 +50,7 @@ SPEAKERS = {
     "NotDownloaded": 1,
     "NoParser": 1,
     "NoSegmenter": 1,
+    "SeveralTokens": 1,
 }  # call → how many sentences it takes
 
 
@@ -94,6 +100,13 @@ def sentences():
             yield text, "ui/learn_*.py"
     for titles in (cost_controls.HELP, cost_controls.LABELS, cost_tabs.PARTS, cost_tabs.RMS_PARTS):
         yield from ((title, "ui/cost") for title in titles.values() if title not in SYMBOLS)
+    for titles in (
+        *(effects_words.SETS, effects_words.OFF, effects_words.OFF_ABOUT, effects_words.CHANGES),
+        *(effects_page.TABS, effects_states.TABS, effects_states.KINDS, effects_picture.ALTS, effects_data.WORDS),
+    ):
+        yield from ((title, "ui/effects") for title in titles.values())
+    for sentence in (effects_words.HOW_TO_READ, effects_words.LIMITS, effects_words.LIMITS_STATES):
+        yield sentence, "ui/effects/words.py"
     for sentence in (WHAT_WORDS_ARE, *COLOUR_TITLES.values()):
         yield sentence, "ui/attention/view.py"
 

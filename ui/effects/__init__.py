@@ -1,0 +1,1 @@
+"""The page Does it matter?: attention beside effect, heads switched off, and parts put in from another run."""
