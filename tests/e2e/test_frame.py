@@ -82,6 +82,10 @@ def test_what_is_chosen_is_seen_in_high_contrast(browser: Browser, server: str):
         on = page.locator(f'[role={role}][aria-{state}="true"]').first.evaluate(ground)
         off = page.locator(f'[role={role}][aria-{state}="false"]').first.evaluate(ground)
         assert on != off, role
+    here = page.locator("[data-testid=stSidebarNavLink][aria-current=page] p")
+    assert here.evaluate("e => getComputedStyle(e).color === getComputedStyle(e.closest('a')).color")
+    track = page.locator("[data-testid=stCheckbox] label > div:not([data-testid])").first
+    assert track.evaluate("e => getComputedStyle(e).outlineStyle") == "solid"
     page.close()
 
 
