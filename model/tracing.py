@@ -219,9 +219,12 @@ class AttentionModel:
         """What this model expects after each token of a trace that it made.
 
         Raises:
-            HeadworkError: it has no output matrix.
+            HeadworkError: it has no output matrix, or the trace was kept without its hidden states.
         """
-        if not self.has_output or trace.hidden is None:
-            raise HeadworkError("This model has no output matrix, so it predicts no token. Choose a decoder.")
+        self.transformer.output_matrix()
+        if trace.hidden is None:
+            raise HeadworkError(
+                "This trace has no hidden states, off which the next token is read. Ask the model for a new one."
+            )
         tokens = trace.tokenized
         return Prediction(trace.hidden, tokens.ids, self.transformer, self.tokenizer, sum(tokens.is_padding))

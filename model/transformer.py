@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor, nn
@@ -101,6 +101,13 @@ class TransformerConfig:
                 "layer_norm_eps is {value}: it must be a small number.", value=shown(self.layer_norm_eps)
             )
         check_heads(self.d_model, self.num_heads, num_key_heads=self.num_key_heads, d_k=self.head_width)
+        if self.output not in get_args(OutputMatrix) or (self.output != "none" and not self.vocab_size):
+            raise HeadworkError(
+                "The output matrix is {choices}, and needs a vocabulary, not {output} for {vocab_size} tokens.",
+                choices=" / ".join(get_args(OutputMatrix)),
+                output=shown(self.output),
+                vocab_size=self.vocab_size,
+            )
         if self.positions == "rotary":
             self._check_rotary()
         if self.windows and (
@@ -216,15 +223,15 @@ class Transformer(nn.Module):
         x = self.embeddings(ids, token_types, positions=positions)
         return self.encode(x, mask, positions=positions, cache=cache, head_mask=head_mask, record=record)
 
-    def output_rows(self, ids: Tensor) -> Tensor:
-        """The rows of the output matrix that score these tokens: (…,) → (…, d_model).
+    def output_matrix(self) -> Tensor:
+        """What turns hidden states into the scores of tokens: (vocab_size, d_model), of a tied one the embedding.
 
         Raises:
-            HeadworkError: the model has no output matrix.
+            HeadworkError: the model has none.
         """
         if self.config.output == "none":
             raise HeadworkError("This model has no output matrix, so it predicts no token. Choose a decoder.")
-        return self.embeddings.token(ids) if self.output is None else self.output.weight[ids]  # type: ignore[no-any-return]
+        return self.embeddings.token.weight if self.output is None else self.output.weight  # type: ignore[return-value]
 
     def logits(self, hidden: Tensor) -> Tensor:
         """The score of every token of the vocabulary to come next: (…, d_model) → (…, vocab_size).
@@ -235,10 +242,7 @@ class Transformer(nn.Module):
         Raises:
             HeadworkError: the model has no output matrix.
         """
-        if self.config.output == "none":
-            raise HeadworkError("This model has no output matrix, so it predicts no token. Choose a decoder.")
-        matrix: nn.Module = self.embeddings.token if self.output is None else self.output
-        return F.linear(hidden, matrix.weight)  # type: ignore[arg-type]
+        return F.linear(hidden, self.output_matrix())
 
     def layer_masks(self, mask: Masks, n_queries: int, n_keys: int | None = None) -> list[Tensor | None]:
         """The mask of each layer: what is asked for, and the layer's own window where it is shorter than the text.

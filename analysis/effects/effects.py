@@ -233,7 +233,7 @@ def read_mask(model: AttentionModel, mask: MaskLike | None) -> Mask:
 @torch.inference_mode()
 def directions(model: AttentionModel, asked: Sequence[EncodedQuestion]) -> Tensor:
     """(n, d_model), the right answer's row of the output matrix minus the wrong one's."""
-    rows = model.transformer.output_rows(torch.tensor([[each.right_id, each.wrong_id] for each in asked]))
+    rows = model.transformer.output_matrix()[torch.tensor([[each.right_id, each.wrong_id] for each in asked])]
     return rows[:, 0] - rows[:, 1]
 
 

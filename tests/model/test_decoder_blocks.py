@@ -185,6 +185,8 @@ def test_numbers_that_grow_beyond_the_floating_point_are_refused_wherever_they_a
         ({"rotary_width": 10}, "10 of 8 columns"),
         ({"rotary_base": 0.5}, "rotary_base is 0.5"),
         ({"rotary_base": "large"}, "rotary_base is 'large'"),
+        ({"output": "shared"}, "none / tied / own, and needs a vocabulary, not 'shared'"),
+        ({"output": "tied", "vocab_size": 0}, "not 'tied' for 0 tokens"),
         ({"windows": (1, 2)}, "for each of 3 layers"),
         ({"windows": (1, 2, -3)}, "for each of 3 layers"),
     ],

@@ -215,6 +215,8 @@ def test_buffers_of_old_versions_and_a_copy_of_the_embedding_are_left_alone(tmp_
         ("llama", {"rope_parameters": {"rope_type": "linear"}}, "no entry factor"),
         ("llama", {"rope_parameters": {"rope_type": "linear", "factor": "3"}}, "scaled by"),
         ("llama", {"rope_parameters": {"partial_rotary_factor": 0.5}}, "partial_rotary_factor to 0.5"),
+        ("llama", {"partial_rotary_factor": 0.5}, "partial_rotary_factor to 0.5"),
+        ("gpt_neox", {"rope_parameters": ..., "rotary_pct": 0.0}, "rotary_pct to 0.0"),
         ("llama", {"rope_parameters": {"full_attention": {"rope_theta": 5.0}}}, "another kind in each layer"),
         ("llama", {"rope_parameters": [1]}, "entry of the wrong kind"),
         ("llama", {"rope_parameters": {"rope_theta": None}}, "rotary_base is None"),

@@ -98,6 +98,11 @@ def test_a_trace_without_its_model_says_whom_to_ask(decoder, trace):
     assert decoder.prediction(alone).next(3) == trace.next(3)
 
 
+def test_a_trace_without_its_hidden_states_says_so_of_a_model_that_does_predict(trace):
+    with pytest.raises(HeadworkError, match="no hidden states"):
+        dataclasses.replace(trace, hidden=None).next()
+
+
 @pytest.fixture
 def command_line(decoder, monkeypatch, capsys):
     monkeypatch.setattr(model.__main__, "load", lambda *_args, **_options: decoder)

@@ -8,7 +8,7 @@ from typing import Any
 from torch import Tensor
 
 from model.transformer import TransformerConfig
-from model.weights.families.decoders import output_matrix, rotary_entries, rotary_scaling
+from model.weights.families.decoders import not_supported, output_matrix, rotary_entries, rotary_scaling
 from model.weights.families.family import Family, activation
 
 
@@ -16,6 +16,9 @@ def config(raw: dict[str, Any]) -> TransformerConfig:
     """Our sizes from a config.json."""
     rotary = rotary_entries(raw)
     share = rotary.get("partial_rotary_factor", raw.get("rotary_pct", 0.25))
+    width = int(raw["hidden_size"] // raw["num_attention_heads"] * share)
+    if width == 0:  # which TransformerConfig would take for the whole head
+        raise not_supported("config.json", "rotary_pct", share)
     return TransformerConfig(
         vocab_size=raw["vocab_size"],
         d_model=raw["hidden_size"],
@@ -29,7 +32,7 @@ def config(raw: dict[str, Any]) -> TransformerConfig:
         embedding_norm=False,
         final_norm=True,
         layer_norm_eps=raw.get("layer_norm_eps", 1e-5),
-        rotary_width=int(raw["hidden_size"] // raw["num_attention_heads"] * share),
+        rotary_width=width,
         rotary_base=rotary.get("rope_theta", raw.get("rotary_emb_base", 10_000.0)),
         rotary_scaling=rotary_scaling(rotary),
         attention_bias="all" if raw.get("attention_bias", True) else "none",

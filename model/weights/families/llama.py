@@ -14,6 +14,7 @@ def config(raw: dict[str, Any], **own: Any) -> TransformerConfig:
     """Our sizes from a config.json. `own`: what another family has otherwise."""
     rotary = rotary_entries(raw)
     refuse(rotary, partial_rotary_factor=1.0)
+    refuse(raw, partial_rotary_factor=1.0)  # beside them, in older files
     sizes: dict[str, Any] = {
         "vocab_size": raw["vocab_size"],
         "d_model": raw["hidden_size"],
