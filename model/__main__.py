@@ -43,6 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     mask = None if options.mask is None else parse_mask(options.mask)
     if options.generate is not None and options.pair is not None:
         return fail("--generate goes on with one text: leave out --pair.", EXIT_INPUT)
+    if options.generate is None and (options.temperature or options.seed):
+        return fail("--temperature and --seed are of the tokens written: add --generate N.", EXIT_INPUT)
     if options.npz is not None:
         check_writable(options.npz)  # before the work, not after it
     try:
@@ -56,9 +58,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     else:
         made = generate(model, text, options.generate, mask=mask, temperature=options.temperature, seed=options.seed)
         trace, written = made.trace(), made.written
+    following = None if options.next is None else trace.next(options.next)
     if options.npz is not None:
         write_whole(options.npz, npz_bytes(trace))
-    following = None if options.next is None else trace.next(options.next)
     if options.json:
         print(json.dumps(as_json(trace) | predicted_json(following, written), ensure_ascii=False, indent=2))
     else:

@@ -139,9 +139,28 @@ def test_generate_on_the_command_line(command_line, decoder, tmp_path):
     [
         (("--generate", "3", "--temperature", "-1"), "temperature is -1.0"),
         (("--generate", "3", "--mask", "bidirectional"), "would change the rows before it"),
+        (("--generate", "3", "--temperature", "nan"), "temperature is nan"),
         (("--generate", "3", "--pair", "x"), "leave out --pair"),
+        (("--temperature", "0.5"), "add --generate"),
+        (("--seed", "1"), "add --generate"),
     ],
 )
 def test_mistakes_on_the_command_line(command_line, arguments, sentence):
     code, printed = command_line(*arguments)
     assert code == 2 and sentence in printed.err
+
+
+def test_what_an_encoder_cannot_be_asked_leaves_no_file(tmp_path, capsys):
+    for option in (("--next", "3"), ("--generate", "3")):
+        assert main(["The cat", "--npz", str(tmp_path / "x.npz"), *option]) == 2
+        assert "no output matrix" in capsys.readouterr().err and not list(tmp_path.iterdir())
+
+
+def test_next_under_another_mask(command_line, decoder, tmp_path):
+    file = tmp_path / "x.npz"
+    _, printed = command_line("--next", "2", "--mask", "causal+window:2", "--npz", str(file), "--json")
+    answer = json.loads(printed.out)
+    expected = decoder.trace("The cat", "causal+window:2")
+    assert answer["mask"] == "causal+window:2" and answer["next"][0]["token"] == expected.next(1)[0].token
+    with np.load(file) as arrays:
+        assert (arrays["mask"] == expected.allowed).all()
