@@ -70,7 +70,7 @@ class Style:
 PLAIN = Style()
 
 
-def signed(limit: float, cell: float) -> dict[str, Any]:
+def signed(limit: float, cell: float = LEAST_HATCHED) -> dict[str, Any]:
     """A heatmap's colours from −limit to limit: purple is less, orange more, and 0 the ground of the page.
 
     Cells of fewer than `LEAST_HATCHED` pixels (`cell`) tell the sign by lightness as well, and their 0 is grey.
