@@ -162,6 +162,20 @@ def test_what_was_written_becomes_the_sentence(decoder):
     assert component(app, "strip")["tokens"]["written"] == [0] * len(labels(app))
 
 
+def test_files_say_what_the_model_wrote(decoder):
+    app = decoder(write="2", temperature="0.5", view="take")
+    assert "written 2 tokens by the model, temperature 0.5, seed 0" in app.words
+    assert "written 2 tokens" not in click(click(app, "write_back"), "write_back").words
+
+
+def test_a_reading_that_runs_the_model_again_is_refused_where_the_text_would_be_read_otherwise(decoder):
+    app = decoder(write="6", temperature="5", write_seed="1", reading="norm")
+    made = generate(load(SMOLLM2), MARY, 6, temperature=5.0, seed=1)
+    assert load(SMOLLM2).tokens(made.tokens.text).ids != made.tokens.ids  # drawn tokens that no reader would choose
+    assert "has other tokens when it is read again" in app.errors[0]
+    assert not app.pick("reading", "raw").errors and app.link["write"] == "6"
+
+
 def test_two_people_write_on_the_same_prompt(decoder):
     click(click(decoder(), "write_on"), "write_run")
     other = App().open(model=SMOLLM2, text=MARY)

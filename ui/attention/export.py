@@ -8,7 +8,7 @@ import streamlit as st
 from analysis import READINGS, Reading, csv_bytes, npz_bytes, provenance, tidy
 from analysis.maps.export import MOST_ROWS, level_of
 from model import AttentionTrace
-from ui.attention import maps
+from ui.attention import maps, writing
 from ui.attention import view as explorer_view
 from ui.attention.view import View
 from ui.frame import examples, links
@@ -100,7 +100,8 @@ def _source(trace: AttentionTrace, reading: Reading, view: View) -> dict[str, st
     """What the files say about themselves, in English whatever the language: programs read it."""
     is_rescaled = view.rescale or view.reading == "without_first"
     how = READINGS[view.reading].title + (", rows rescaled to 1" if is_rescaled else "")
-    return provenance(trace, head=view.name, reading=how, level=level_of(reading.trace.units))
+    level = level_of(reading.trace.units)
+    return provenance(trace, head=view.name, reading=how, level=level, **writing.provenance(trace))
 
 
 def _link() -> str:

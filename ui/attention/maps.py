@@ -24,7 +24,7 @@ from analysis import (
 )
 from analysis.maps.induction import Repetition, repetition
 from analysis.words.spans import By
-from model import AttentionTrace
+from model import AttentionTrace, HeadworkError
 from ui.attention.view import View
 from ui.frame import chinese_words, loading
 from ui.frame.cache import ByteCache
@@ -72,7 +72,16 @@ def units(trace: AttentionTrace, level: str) -> UnitTrace:
 def norms(trace: AttentionTrace) -> npt.NDArray[np.float32]:
     """(L, h, N), the lengths of the values. Runs the model once more for each trace."""
     model = loading.load_model(trace.model_id)
-    return readings().get(("norms", name_of(trace)), lambda: value_norms(model, trace.text, trace.mask))
+
+    def compute() -> npt.NDArray[np.float32]:
+        if model.tokens(trace.text, trace.mask).ids != trace.tokenized.ids:
+            raise HeadworkError(
+                "What the model wrote has other tokens when it is read again, so this reading of it can't be made. Use "
+                "the text as the sentence."
+            )
+        return value_norms(model, trace.text, trace.mask)
+
+    return readings().get(("norms", name_of(trace)), compute)
 
 
 def reading(trace: AttentionTrace, view: View, name: str | None = None) -> Reading:

@@ -128,6 +128,14 @@ def controls(text: Text) -> None:
         small(_told(text.written))
 
 
+def provenance(trace: AttentionTrace) -> dict[str, str]:
+    """For files: how many tokens of the trace the model wrote, and how they were chosen; empty when it wrote none."""
+    prompt, n = st.session_state.get(STATE, (None, 0))
+    if not n or prompt.model_id != trace.model_id:
+        return {}
+    return {"written": f"{n} tokens by the model, temperature {prompt.temperature:g}, seed {prompt.seed}"}
+
+
 def go_on(text: Text) -> None:
     """At the end of the page's picture: writes the next token of a run, with a rerun of the picture for each."""
     until = st.session_state.get(UNTIL, 0)
