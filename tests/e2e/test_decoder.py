@@ -25,7 +25,7 @@ def test_mary_gets_the_drink_and_ten_tokens_follow(page: Page, server: str):
     box = page.get_by_role("textbox", name="Sentence")
     box.fill(MARY)
     box.press("Control+Enter")
-    expect(page.locator(".next .where b")).to_have_text(re.compile("to”"), timeout=60_000)
+    expect(page.locator(".next .where b")).to_contain_text("▁to", timeout=60_000)
     first = page.locator(".next li").first
     expect(first.locator(".token")).to_have_text("▁Mary")
     expect(first.locator(".number")).to_have_text("0.92")
@@ -50,7 +50,7 @@ def test_mary_gets_the_drink_and_ten_tokens_follow(page: Page, server: str):
     expect(page.get_by_text(f"11 tokens written; the last step computed row {begun + 11} alone.")).to_be_visible()
 
     page.get_by_test_id("stSidebarNav").get_by_role("link", name="Masks").click()
-    expect(page.locator(".st-key-decoder_map .heatmaplayer .hm")).to_be_attached(timeout=60_000)
+    expect(page.locator(".st-key-decoder_map .heatmaplayer .hm").first).to_be_attached(timeout=60_000)
     expect(page.get_by_text("in SmolLM2: it was trained never to see them.")).to_be_visible()
 
 
@@ -58,8 +58,10 @@ def test_heads_that_share_keys_say_so_where_they_are_pointed_at(page: Page, serv
     page.set_viewport_size({"width": 1280, "height": 900})
     page.goto(f"{server}/?model=smollm2-135m&text=Two+cats+slept.")
     drawn(page)
-    page.locator(".overview .pointer").focus()
-    page.keyboard.press("ArrowDown")
-    expect(page.locator(".overview .near figcaption")).to_have_text(re.compile("same keys and values as"))
     page.locator(".overview .pointer").hover(position={"x": 5, "y": 5})
     expect(page.locator(".overview .near figcaption")).to_have_text("head 1-1 · same keys and values as 1-2, 1-3")
+    page.mouse.move(5, 5)
+    page.locator(".overview .pointer").focus()
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowDown")
+    expect(page.locator(".overview .near figcaption")).to_have_text(re.compile("same keys and values as .-2, .-3"))
