@@ -2,11 +2,13 @@
 
 from collections import Counter
 
+import numpy as np
 import pytest
 
 from analysis.effects import make_sets, sets
 from analysis.effects.questions import encode_prompt, encode_questions
 from model import HeadworkError
+from model.files import sha256_of
 from tests.models import load
 
 
@@ -66,3 +68,16 @@ def test_an_unknown_set_gets_a_sentence():
     with pytest.raises(HeadworkError, match=r"There is no set 'sums'\. Use one of indirect_object, agreement"):
         sets.questions("sums")
     assert sets.record("indirect_object", "nonesuch") is None
+
+
+def test_the_records_are_of_these_sets_and_these_weights(smollm2):
+    found = sets.shipped()
+    assert {(name, "smollm2-135m", "zero") for name in sets.SETS} <= set(found)
+    for name, model_id, off in found:
+        record = sets.record(name, model_id, off)
+        assert record.raw["file_sha256"] == sha256_of(sets.FOLDER / f"{name}.jsonl")
+        assert record.raw["sha256"] == smollm2.sha256 and record.off == off and record.raw["model"] == model_id
+        assert record.questions == sets.questions(name).questions and record.shape == (30, 9)
+        np.testing.assert_allclose(record.each.mean(axis=0), record.effect, atol=1e-3)
+        low, high = record.interval
+        assert (low <= record.effect).all() and (record.effect <= high).all()
