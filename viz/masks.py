@@ -67,7 +67,7 @@ class Panel:
         masked: Masked | None = None,
     ) -> go.Figure:
         """Title, colour bar and map under each other, in small print: these maps stand three or four in a row."""
-        look = {"showscale": False}
+        look: dict[str, Any] = {"showscale": False}
         if bar:
             look = {"colorbar": {**flat_bar(**bar, size=12 * self.scale), "thickness": 7 * self.scale, **CENTRED}}
         frame = Frame(self.height, self.top, largest=12, scale=self.scale, is_titled=False)

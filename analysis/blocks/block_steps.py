@@ -117,7 +117,8 @@ def residual(record: Record, sublayer: Literal["attention", "ffn"]) -> Residual:
 
 
 def _lengths(part: Tensor | None) -> Floats:
-    return np.linalg.norm(array(tensor(part)), axis=-1).astype(np.float32)
+    lengths: Floats = np.linalg.norm(array(tensor(part)), axis=-1).astype(np.float32)
+    return lengths
 
 
 @dataclass(frozen=True, eq=False)

@@ -187,7 +187,7 @@ def _run(
     layer: int | None = None,
     transformer: Transformer | None = None,
 ) -> tuple[Stack, tuple[TransformerBlock, BlockSteps] | None]:
-    hidden, maps, weights = [array(x)], [], []
+    hidden, maps, weights = [array(x)], list[Floats](), list[Floats]()
     kept: tuple[TransformerBlock, BlockSteps] | None = None
     for number, block in enumerate(blocks):
         assert isinstance(block, TransformerBlock)

@@ -10,6 +10,7 @@ Shape letters: see model.attention; B prompts.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -82,11 +83,11 @@ def direct_effects(transformer: Transformer, whole: Whole, direction: Tensor) ->
             direction = direction - direction.mean(dim=-1, keepdim=True)
     heads = []
     for layer, block in enumerate(transformer.blocks):
-        w_o = block.attention.W_o  # type: ignore[union-attr]
-        towards = (direction @ w_o.weight) * whole.mixed[layer][:, -1]  # type: ignore[union-attr, operator]  (B, h·d_k)
+        w_o: Any = block.attention.W_o  # type: ignore[union-attr]
+        towards = (direction @ w_o.weight) * whole.mixed[layer][:, -1]  # (B, h·d_k)
         heads.append(towards.view(len(direction), config.num_heads, config.d_k).sum(dim=-1))
-        if w_o.bias is not None:  # type: ignore[union-attr]
-            constant = constant + direction @ w_o.bias  # type: ignore[union-attr, operator]
+        if w_o.bias is not None:
+            constant = constant + direction @ w_o.bias
     ffns = [(ffn[:, -1] * direction).sum(dim=-1) for ffn in whole.ffn]
     return Parts(
         embedding=_array((whole.states[0][:, -1] * direction).sum(dim=-1)),

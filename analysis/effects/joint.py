@@ -134,4 +134,5 @@ def together(joint: Joint, effects: Singles, draws: int = DRAWS) -> Together:
     values = np.stack([all_off, singles, all_off - singles], axis=1)  # (n, 3)
     bounds = mean_interval(values, draws=draws, seed=effects.seed)
     intervals = [None] * 3 if bounds is None else [(float(low), float(high)) for low, high in bounds.T]
-    return Together(*(float(mean) for mean in values.mean(axis=0)), *intervals)
+    all_off_mean, sum_mean, rest_mean = (float(mean) for mean in values.mean(axis=0))
+    return Together(all_off_mean, sum_mean, rest_mean, *intervals)

@@ -23,7 +23,7 @@ from model.blocks import BlockSteps, TransformerBlock
 from model.cache import LayerCache
 from model.errors import HeadworkError, shown
 from model.masks import Mask
-from model.rotary import rotate
+from model.rotary import Rotation, rotate
 from model.transformer import Transformer, refuse_overflow
 
 Off = Literal["zero", "mean", "position"]
@@ -161,7 +161,7 @@ class Runner:
 
     def normed(self, x: Tensor) -> Tensor:
         """After the final norm, where there is one."""
-        return x if self.transformer.final_norm is None else self.transformer.final_norm(x)  # type: ignore[no-any-return]
+        return x if self.transformer.final_norm is None else self.transformer.final_norm(x)
 
     def heads_off(self, whole: Whole, layer: int, heads: Sequence[int], instead: Replacement) -> Tensor:
         """Each of these heads of a layer off alone.
@@ -240,7 +240,7 @@ class Runner:
         block, mask, n = self.blocks[layer], self.masks[layer], self.n_shared
         own, given = LayerCache(), LayerCache()
         masks = (None, None) if mask is None else (mask[:n, :n], mask[n:])
-        turns = (None, None)
+        turns: tuple[Rotation | None, Rotation | None] = (None, None)
         if self.rotation is not None:
             cosines, sines = self.rotation  # (N, width)
             turns = (cosines[:n], sines[:n]), (cosines[n:], sines[n:])
@@ -288,7 +288,7 @@ def finish(block: TransformerBlock, x: Tensor, attended: Tensor, ffn: Tensor | N
     if ffn is None:
         branch = x if block.parallel else middle
         ffn = block.ffn(block.ffn_norm(branch) if block.norm == "pre" else branch)
-    return block.ffn_norm(middle + ffn) if post else middle + ffn  # type: ignore[no-any-return]
+    return block.ffn_norm(middle + ffn) if post else middle + ffn
 
 
 def batches(asked: Sequence[Encoded]) -> list[list[int]]:

@@ -45,7 +45,7 @@ def record_path(name: str, model_id: str, off: Off = "zero") -> Path:
 
 def shipped() -> list[tuple[str, str, str]]:
     """The records that there are: (set, model, off)."""
-    found = []
+    found: list[tuple[str, str, str]] = []
     for path in sorted(RECORDS.glob("*.json")):
         for name in SETS:
             for off in OFF:

@@ -181,8 +181,8 @@ def word_units(tokens: Tokens, by: By | Sequence[Span] = "segmenter") -> Units:
         if what == "piece":
             labels.append(tokens.labels[number])
         elif shown is None:
-            word = tokens.words[number]
-            labels.append(tokens.labels[pieces[0]] if word == SPACE else visible(word))
+            text = tokens.words[number]
+            labels.append(tokens.labels[pieces[0]] if text == SPACE else visible(text))
         else:
             labels.append(visible(tokens.text[slice(*shown[number])].strip() or tokens.labels[pieces[0]]))
     return Units(

@@ -41,7 +41,7 @@ def byte_level_tokenizer(
     if strange := next((merge for merge in merges if merge.count(" ") != 1), None):
         raise _unfitting(f"{strange[:40]!r} is no pair of pieces")
     try:
-        backend = Tokenizer(models.BPE(ids, [tuple(merge.split(" ")) for merge in merges]))
+        backend = Tokenizer(models.BPE(ids, [(left, right) for left, right in (merge.split(" ") for merge in merges)]))
     except BaseException as error:  # the library raises bare Exception, and panics
         if not is_fault(error):
             raise

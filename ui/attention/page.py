@@ -111,8 +111,7 @@ def explore(again: Again) -> None:
         found = next_tokens.expected(trace, writing.before(text))
         if text.grew:  # the new token's row is what there is to see
             explorer_view.pin(reading.trace.labels, len(reading.trace.labels) - 1)
-        again = writing.again(text) or again
-        asked = again if colour == BY_PAIR else None
+        asked = (writing.again(text) or again) if colour == BY_PAIR else None
         strip(trace, reading, view, style, again=asked, expected=found, n_prompt=text.n_prompt)
         if found is not None:
             with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="next-row"):

@@ -120,8 +120,8 @@ def controls(text: Text) -> None:
             st.button(_("Write {n}").format(n=AT_ONCE), key="write_run", on_click=_go, args=go, disabled=not may_go_on)
         _how(text)
         if n:
-            take = {"on_click": _take, "args": (text.trace.text,), "type": "tertiary"}
-            st.button(_("Use as the sentence"), key="write_take", **take)
+            use, written = _("Use as the sentence"), (text.trace.text,)
+            st.button(use, key="write_take", on_click=_take, args=written, type="tertiary")
     if text.error is not None:
         small(explain(text.error))
     elif text.written is not None:

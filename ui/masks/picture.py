@@ -113,8 +113,16 @@ def all_heads(first: AttentionTrace, second: AttentionTrace, layer: int, head: i
     limit = largest(difference)
     title = _("change, {low} to {high}").format(low=f"−{limit:.2f}", high=f"+{limit:.2f}")
     shown = Maps(difference, first.allowed | second.allowed, first.tokens)
-    look = {"title": title, "height": GRID_HEIGHT, "text_scale": style.text_scale, "t": _}
-    figure = difference_grid(shown, layer=layer, limit=limit, selected=head, **look)
+    figure = difference_grid(
+        shown,
+        layer=layer,
+        limit=limit,
+        selected=head,
+        title=title,
+        height=GRID_HEIGHT,
+        text_scale=style.text_scale,
+        t=_,
+    )
     chart(figure, "difference_grid", right, grown=True)
     said = _("Share of a row's weight that moves to other keys, mean over queries: ")
     st.markdown(plain(said + most_and_least(weight_moved(difference), layer)))
