@@ -1,6 +1,6 @@
 // One step of the browser's history for each thing that a person does. Streamlit adds one for every setting that is
 // written to the address, and one more for the page itself: Back would show states that never were.
-export default function () {
+function oneStepEach() {
   if (history.isOneStepEach) return;
   history.isOneStepEach = true;
   const push = history.pushState.bind(history);

@@ -8,7 +8,7 @@ import pandas  # noqa: F401  # before any page: plotly stumbles over one that an
 import streamlit as st
 from streamlit import net_util
 
-from ui.frame import components, controls, faults, languages, links, sockets
+from ui.frame import components, controls, faults, first_paint, languages, links, sockets
 from ui.frame.captions import LARGE_TEXT
 from ui.frame.languages import _
 
@@ -31,8 +31,10 @@ MENU = {
 # Streamlit asks a foreign host for this machine's own address when a page of another site knocks at its websocket.
 net_util.get_external_ip = lambda: None
 sockets.send_at_once()
+first_paint.hide_until_it_stands()
 
-_history = st.components.v2.component("headwork.history", js=Path(__file__).with_name("history.js").read_text("utf-8"))
+SCRIPTS = (Path(__file__).with_name(f"{name}.js").read_text("utf-8") for name in ("history", "shown", "frame"))
+_frame = st.components.v2.component("headwork.frame", js="\n".join(SCRIPTS))
 _routed: ContextVar[bool] = ContextVar("routed", default=False)
 
 
@@ -70,7 +72,7 @@ def run_app() -> None:
         controls_place = st.container()
         said = _("For the back row: words, controls and figures, on all pages.")
         links.switch(_("Large text"), "large", help=said)
-        _history(key="history", data={})
+        _frame(key="frame", data={})
     components.library()
     with st.container(key="app-name"):
         st.markdown(_("**Headwork** · how attention heads split their work"))
