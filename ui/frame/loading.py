@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from weakref import WeakKeyDictionary, ref
 
+import numpy as np
 import streamlit as st
 import torch
 
@@ -20,6 +21,8 @@ from model.weights.trained import PREFIX
 from ui.frame.cache import ByteCache
 from ui.frame.languages import _
 
+MOST_BYTES = 1_500_000_000  # of models: BERT-large, or SmolLM2 with both small ones; while one loads, twice as much
+
 
 def load_model(model_id: str) -> AttentionModel:
     """The model of a canonical id, shared by all sessions. A folder that was written again is read again.
@@ -30,15 +33,32 @@ def load_model(model_id: str) -> AttentionModel:
     if model_id.startswith(PREFIX):
         small: AttentionModel = trained_models(model_id)
         return small
-    loaded: AttentionModel = models(model_id, version(model_id))
-    return loaded
+    return models().get((model_id, version(model_id)), lambda: _load(model_id))
 
 
-@st.cache_resource(max_entries=3, show_spinner=False)
-def models(model_id: str, version: str) -> AttentionModel:
-    """The models that are kept."""
+@st.cache_resource(show_spinner=False)
+def models() -> ByteCache:
+    """The one store of this server's models. One that is let go is loaded again when somebody asks for it.
+
+    Nothing else may keep a model for long: what is kept of it (traces, readings) is kept under its name.
+    """
+    return ByteCache(MOST_BYTES, at_once=1, n_bytes=weight_bytes)
+
+
+def _load(model_id: str) -> AttentionModel:
     with kept_for_long():
         return model.load(model_id)
+
+
+def weight_bytes(loaded: AttentionModel) -> int:
+    """Bytes of all numbers that the modules of a model hold, those packed or in few bits too; shared ones once."""
+    held = {
+        id(numbers): numbers.nbytes
+        for module in loaded.transformer.modules()
+        for numbers in (*module.parameters(recurse=False), *module.buffers(recurse=False), *vars(module).values())
+        if isinstance(numbers, torch.Tensor | np.ndarray)
+    }
+    return sum(held.values())
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)

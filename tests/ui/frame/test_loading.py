@@ -11,6 +11,7 @@ import torch
 from transformers import BertConfig, BertModel
 
 from model import HeadworkError, Mask, load
+from model.packed import pack
 from model.trace import AttentionTrace
 from model.training import Settings, Training, saved
 from model.weights import trained
@@ -236,6 +237,38 @@ def test_models_trained_here_dont_drive_out_the_others(settings):
     assert loading.load_model("toy") is large and loading.load_model(ids[0]) is opened[0]
     # What dies meanwhile leaves the count; a load that collects and freezes would raise it by thousands.
     assert gc.get_freeze_count() <= frozen, "no collection for a model of some kilobytes"
+
+
+TOYS = [f"toy:d_model=64,heads=4,layers=2,seed={seed}" for seed in range(4)]
+ONE_TOY = loading.weight_bytes(load(TOYS[0]))
+
+
+def test_models_are_bounded_by_the_bytes_of_their_weights_and_the_least_recently_used_goes_first(settings):
+    settings.setattr(loading, "MOST_BYTES", 2 * ONE_TOY)
+    settings.setattr(gc, "collect", lambda *_: 0)  # frozen or not: counting references is enough to free a model
+    kept = [weakref.ref(loading.load_model(model_id)) for model_id in TOYS[:2]]
+    traces = [loading.trace("one two three", model_id, Mask.bidirectional()) for model_id in TOYS[:2]]
+    assert loading.load_model(TOYS[0]) is kept[0]()  # so the second is the older one
+    loading.load_model(TOYS[2])
+    assert kept[0]() is not None and kept[1]() is None
+    loading.load_model(TOYS[3])
+    assert kept[0]() is None
+
+    shown = loading.trace("one two three", TOYS[1], Mask.bidirectional())
+    assert shown is traces[1], "what was computed stays"
+    again = loading.trace("four five", TOYS[1], Mask.bidirectional())  # a visitor who still has it chosen
+    assert np.array_equal(again.attention, load(TOYS[1]).trace("four five").attention)
+
+
+def test_a_models_bytes_are_those_of_its_numbers_shared_ones_once():
+    toy = load("toy:d_model=64,heads=4,layers=2")  # an own one: it is changed below
+    plain = sum(numbers.nbytes for numbers in toy.transformer.parameters())
+    buffers = sum(numbers.nbytes for numbers in toy.transformer.buffers())
+    assert loading.weight_bytes(toy) == plain + buffers
+    toy.transformer.few_bits = np.zeros(1000, dtype=np.uint8)  # as model.weights.quantised keeps an embedding
+    assert loading.weight_bytes(toy) == plain + buffers + 1000
+    pack(toy.transformer.blocks)  # where oneDNN is there; its layout may take a little more
+    assert plain + buffers + 1000 <= loading.weight_bytes(toy) < 1.5 * plain + buffers + 1000
 
 
 def test_a_folder_that_was_written_again_is_read_again(settings, tmp_path):

@@ -7,7 +7,7 @@ CODE = """
 import sys
 from ui.attention import page  # what pages/attention.py imports, and app.py
 from ui.frame import shell, controls, loading, remarks
-loading.models.__wrapped__("minilm", "").trace("The cat sat.")
+loading.load_model("minilm").trace("The cat sat.")
 print([name for name in ("transformers", "huggingface_hub", "sentence_transformers") if name in sys.modules])
 """
 
