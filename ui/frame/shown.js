@@ -20,8 +20,10 @@ function isComing() {
   if (!getComputedStyle(document.documentElement).getPropertyValue("--headwork-styles")) return true;
   const isRunning = document.querySelector(".stApp").dataset.testScriptState !== "notRunning";
   if (isRunning && !document.querySelector(".stSpinner")) return true;
+  const hasPlace = (one) => innerWidth >= 800 && one.closest(PLACES);
+  const isAwaited = (one) => one.getBoundingClientRect().top < innerHeight && !hasPlace(one);
   const isDrawn = Boolean(globalThis.headworkLibrary?.draw); // the components: viz/components/library.js
-  const parts = document.querySelectorAll(`[data-testid=stSkeleton]${isDrawn ? "" : ", .stMain [data-testid^=stBidiComponent]"}`);
-  const isAwaited = (one) => one.getBoundingClientRect().top < innerHeight && !(innerWidth >= 800 && one.closest(PLACES));
-  return [...parts].some(isAwaited);
+  const parts = `[data-testid=stSkeleton]${isDrawn ? "" : ", .stMain [data-testid^=stBidiComponent]"}`;
+  const undrawn = [...(globalThis.headworkUndrawn ?? [])].map((root) => root.getRootNode().host ?? root);
+  return [...document.querySelectorAll(parts), ...undrawn].some(isAwaited);
 }

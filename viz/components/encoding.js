@@ -52,6 +52,9 @@ function mapsOf(id) {
   return new Promise((resolve) => waiting.set(id, [...(waiting.get(id) ?? []), resolve]));
 }
 
+// Components that wait for their maps (ui/frame/shown.js waits for them).
+const undrawn = (globalThis.headworkUndrawn ??= new Set());
+
 // One pass, so that a token that looks like a placeholder stays as it is.
 const fill = (template, values) => template.replace(/\{(\w+)\}/g, (all, name) => values[name] ?? all);
 

@@ -53,6 +53,7 @@ class Learning {
   constructor(parent) {
     this.root = parent.querySelector("template").content.firstElementChild.cloneNode(true);
     parent.append(this.root);
+    undrawn.add(this.root);
     const part = (name) => this.root.querySelector(name);
     [this.result, this.of, this.who, this.live, this.cell] = [".result", ".of", ".who", ".live", ".cell"].map(part);
     [this.play, this.range, this.output] = [".play", ".scrub input", ".scrub output"].map(part);
@@ -74,6 +75,7 @@ class Learning {
   }
 
   close() {
+    undrawn.delete(this.root);
     this.stop();
     this.observer.disconnect();
     this.root.remove();
@@ -105,6 +107,7 @@ class Learning {
     this.layout();
     this.root.dataset.frames = this.frames.length;
     this.root.dataset.drawMs = (performance.now() - began).toFixed(1);
+    undrawn.delete(this.root);
   }
 
   // -- building --------------------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ class Overview {
   constructor(parent) {
     this.root = parent.querySelector("template").content.firstElementChild.cloneNode(true);
     parent.append(this.root);
+    undrawn.add(this.root);
     const part = (name) => this.root.querySelector(`.${name}`);
     [this.grid, this.pointer] = ["grid", "pointer"].map(part);
     this.near = new LargerMap(part("near"), part("stage"));
@@ -45,6 +46,7 @@ class Overview {
   }
 
   close() {
+    undrawn.delete(this.root);
     this.observer.disconnect();
     this.deafen();
     tell("head", null);
@@ -64,6 +66,7 @@ class Overview {
     this.looks = looks;
     if (JSON.stringify(this.selected.value) !== before) this.reveal(this.selected.value);
     this.root.dataset.drawMs = (performance.now() - began).toFixed(1);
+    undrawn.delete(this.root);
   }
 
   dress(data, maps) {

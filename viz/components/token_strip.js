@@ -22,6 +22,7 @@ class Strip {
   constructor(parent) {
     this.root = parent.querySelector("template").content.firstElementChild.cloneNode(true);
     parent.append(this.root);
+    undrawn.add(this.root);
     const part = (name) => this.root.querySelector(`.${name}`);
     [this.turn, this.says, this.scroll, this.sheet] = ["turn", "says", "scroll", "sheet"].map(part);
     [this.line, this.svg, this.also, this.live] = ["tokens", "edges", "also", "live"].map(part);
@@ -54,6 +55,7 @@ class Strip {
   }
 
   close() {
+    undrawn.delete(this.root);
     this.observer.disconnect();
     this.large.close();
     this.deafen();
@@ -118,6 +120,7 @@ class Strip {
     if (data.large) this.large.show(data.large.key, [this.layer.rows, this.layer.columns]);
     this.layout();
     if (data.sentence && hasNewTokens && this.pinned !== null) this.reveal(this.pinned);
+    undrawn.delete(this.root);
   }
 
   // Scrolls until a token can be seen: the last one of a text that grows stands below.
