@@ -146,11 +146,17 @@ def read_csv(content: str | bytes) -> tuple[pd.DataFrame, dict[str, str]]:
     return table, source
 
 
-def npz_bytes(trace: AttentionTrace, source: Mapping[str, str], norms: NDArray[np.floating] | None = None) -> bytes:
+def npz_bytes(
+    trace: AttentionTrace,
+    source: Mapping[str, str],
+    norms: NDArray[np.floating] | None = None,
+    removed: NDArray[np.floating] | None = None,
+) -> bytes:
     """Every map with all that is needed to read it, as a NumPy archive without pickles.
 
     Arrays: those of `model.arrays.trace_arrays`, pieces (N,), word_ids (N,) with −1 for none,
-    is_special (N,), provenance (a JSON string), and value_norms (L, h, N) if given.
+    is_special (N,), provenance (a JSON string), and what makes another reading of the raw weights, if given:
+    value_norms (L, h, N), and removed (L, h, N), the share of each row that the reading leaves out.
     """
     tokens = trace.tokenized
     more: dict[str, NDArray[np.generic]] = {
@@ -161,6 +167,8 @@ def npz_bytes(trace: AttentionTrace, source: Mapping[str, str], norms: NDArray[n
     }
     if norms is not None:
         more["value_norms"] = norms
+    if removed is not None:
+        more["removed"] = removed
     stream = io.BytesIO()
     write_npz(stream, trace, **more)
     return stream.getvalue()

@@ -1,6 +1,7 @@
 """The explorer on the Attention page: readings, words, the overview, tabs, comparison, files, and the link of each."""
 
 import base64
+import io
 import json
 
 import numpy as np
@@ -316,7 +317,7 @@ def test_numbers_name_the_chosen_head_its_patterns_and_its_likes(app):
 
 def test_no_clear_pattern_is_an_answer(app):
     app.open(view="numbers", layer="1", head="6")
-    assert "no clear pattern: no number passes a published threshold." in app.words
+    assert "no clear pattern: no number passes its threshold." in app.words
 
 
 def test_the_table_follows_words(app):
@@ -528,6 +529,12 @@ def test_every_file_is_of_the_reading_without_the_first_token_and_says_so(app, m
     assert ">left out</text>" in svg and "Without the first token" in svg
     assert "masked, or left out here" in page and "Without the first token, rows rescaled to 1" in page
     assert made["headwork-4-2.png"]()[:4] == b"\x89PNG"
+    with np.load(io.BytesIO(made["headwork.npz"]())) as arrays:  # raw weights, and what makes them the reading
+        np.testing.assert_array_equal(arrays["attention"], trace.attention)
+        made_of_raw = arrays["attention"][..., 1:] / (1 - arrays["removed"])[..., None]
+        source = json.loads(str(arrays["provenance"]))
+    np.testing.assert_allclose(made_of_raw, rest.attention[..., 1:], atol=1e-5)
+    assert source["reading"] == "Raw weights" and source["shown"].startswith("Without the first token, rows rescaled")
 
 
 # -- a decoder -------------------------------------------------------------------------------------------------------

@@ -578,6 +578,9 @@ def test_a_decoder_opens_on_its_record_under_its_own_mask(heads):
     app.pick("heads_labour", "controls")
     assert "trained, causal mask: 8 of 18; control: untrained weights: 0 of 18" in app.words
     assert "bidirectional" not in app.words and "[CLS]" not in app.words
+    app.pick("heads_run", "untrained")
+    assert "Under a causal mask" not in app.test.get_by_key("heads_labour").options
+    assert "not scored under a causal mask" not in app.words
 
 
 def test_the_card_of_a_decoders_head_says_where_it_rests_and_what_it_does_in_random_tokens(heads):

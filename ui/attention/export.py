@@ -1,6 +1,7 @@
 """Files and a link to export: each file says model, weights, mask, text and app version."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -52,7 +53,7 @@ def export_tab(trace: AttentionTrace, reading: Reading, view: View, style: Style
         )
         _button(
             _("All maps (NPZ)"),
-            lambda: npz_bytes(trace, source, maps.norms(trace) if view.reading == "norm" else None),
+            lambda: _npz(trace, view, source),
             "headwork.npz",
             "application/octet-stream",
             help=_("Weights between tokens, as the model computed them, with tokens and mask."),
@@ -82,6 +83,15 @@ def _button(
         help=help,
         disabled=disabled,
     )
+
+
+def _npz(trace: AttentionTrace, view: View, source: dict[str, str]) -> bytes:
+    """The raw weights between tokens whatever is shown, and what makes them the reading that is."""
+    raw = {"reading": READINGS["raw"].title, "level": "pieces", "shown": f"{source['reading']}; {source['level']}"}
+    removed = None
+    if view.reading in ("without_first", "without_special"):
+        removed = maps.reading(trace, replace(view, level="pieces")).removed
+    return npz_bytes(trace, source | raw, maps.norms(trace) if view.reading == "norm" else None, removed)
 
 
 def _layout(trace: AttentionTrace, reading: Reading, view: View, style: Style, t: Translate) -> MapLayout:

@@ -80,7 +80,7 @@ def _reading(view: View) -> str:
 def _patterns(patterns: tuple[Pattern, ...]) -> list[str]:
     """A sentence for each pattern, with the numbers that earned it."""
     if not patterns:
-        return [_("{nothing}: no number passes a published threshold.").format(nothing=_(NO_PATTERN))]
+        return [_("{nothing}: no number passes its threshold.").format(nothing=_(NO_PATTERN))]
     sentences = []
     for pattern in patterns:
         reasons = [
@@ -139,7 +139,7 @@ def _columns() -> dict[str, Any]:
     return {
         "name": st.column_config.TextColumn(_("Head"), pinned=True, help=_("Layer-head, counted from 1.")),
         "patterns": st.column_config.ListColumn(
-            _("Patterns"), help=_("Patterns whose published threshold is passed in this sentence; several may hold.")
+            _("Patterns"), help=_("Patterns whose threshold is passed in this sentence; several may hold.")
         ),
         "layer": st.column_config.NumberColumn(_("Layer")),
         "head": st.column_config.NumberColumn(_("Number")),

@@ -31,7 +31,7 @@ def labour_tab(view: View) -> None:
     titles = translated(WAYS)
     if view.task == GENDER:
         titles["heads"] = _("Nouns × heads")
-    if view.variant == "trained" and view.record.provenance["mask"] == "causal":
+    if view.variant in ("trained", *CONTROLS) and view.record.provenance["mask"] == "causal":
         del titles["causal"]  # a decoder is never without it
     way = choose(_("What to compare"), "labour", titles, "heads", wide=True, bare=True)
     if way == "heads":
