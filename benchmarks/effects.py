@@ -21,7 +21,8 @@ import numpy as np
 import torch
 
 from analysis.effects.effects import Effects, directions, measure
-from analysis.effects.questions import EncodedQuestion, Question, encode_questions, read_questions
+from analysis.effects.questions import EncodedQuestion, Question, encode_questions
+from analysis.effects.reading import read_questions
 from analysis.effects.side_by_side import side_by_side
 from benchmarks.measure import describe_machine, markdown_table, status_mib
 from model import AttentionModel, load

@@ -12,7 +12,8 @@ from typing import Any
 import torch
 
 from analysis.effects.effects import Effects, measure
-from analysis.effects.questions import MOST_QUESTIONS, Problem, encode_questions, read_questions
+from analysis.effects.questions import Problem, encode_questions
+from analysis.effects.reading import MOST_QUESTIONS, read_questions
 from analysis.effects.report import as_text, report, state_report
 from analysis.effects.runs import OFF
 from analysis.effects.states import StateEffects, encode_text, measure_states

@@ -18,9 +18,10 @@ import torch
 from numpy.typing import NDArray
 
 from analysis.effects.effects import directions, read_mask
+from analysis.effects.prompts import batches, replacement, runner_of
 from analysis.effects.questions import EncodedQuestion
 from analysis.effects.ranks import mean_interval
-from analysis.effects.runs import Off, batches, replacement, runner_of
+from analysis.effects.runs import Off
 from analysis.evidence.intervals import DRAWS, Interval
 from model.errors import HeadworkError
 from model.head_id import HeadId

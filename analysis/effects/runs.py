@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
@@ -21,24 +21,13 @@ from torch import Tensor
 from model.attention import AttentionSteps
 from model.blocks import BlockSteps, TransformerBlock
 from model.cache import LayerCache
-from model.errors import HeadworkError, shown
 from model.masks import Mask
 from model.rotary import Rotation, rotate
 from model.transformer import Transformer, refuse_overflow
 
 Off = Literal["zero", "mean", "position"]
 OFF: tuple[Off, ...] = get_args(Off)
-TOKENS_AT_ONCE = 256  # of one batch of prompts; what a run of them keeps takes some 40 MB at SmolLM2's size
 ROWS_AT_ONCE = 512  # tokens in one product: more run no faster, since activations then leave the processor's cache
-
-
-class Encoded(Protocol):
-    """A prompt as a model reads it."""
-
-    @property
-    def ids(self) -> tuple[int, ...]:
-        """Of its N tokens."""
-        ...
 
 
 class Stopped(Exception):
@@ -289,58 +278,6 @@ def finish(block: TransformerBlock, x: Tensor, attended: Tensor, ffn: Tensor | N
         branch = x if block.parallel else middle
         ffn = block.ffn(block.ffn_norm(branch) if block.norm == "pre" else branch)
     return block.ffn_norm(middle + ffn) if post else middle + ffn
-
-
-def batches(asked: Sequence[Encoded]) -> list[list[int]]:
-    """Which questions run together, by number: those of one length, at most TOKENS_AT_ONCE tokens."""
-    order = sorted(range(len(asked)), key=lambda i: (len(asked[i].ids), i))
-    found: list[list[int]] = []
-    for i in order:
-        n = len(asked[i].ids)
-        if found and len(asked[found[-1][0]].ids) == n and (len(found[-1]) + 1) * n <= TOKENS_AT_ONCE:
-            found[-1].append(i)
-        else:
-            found.append([i])
-    return found
-
-
-def runner_of(
-    transformer: Transformer,
-    asked: Sequence[Encoded],
-    mask: Mask,
-    *,
-    last_only: bool = True,
-    stop: threading.Event | None = None,
-) -> Runner:
-    """A runner of prompts of one length."""
-    return Runner(transformer, torch.tensor([each.ids for each in asked]), mask, last_only=last_only, stop=stop)
-
-
-def replacement(transformer: Transformer, asked: Sequence[Encoded], mask: Mask, off: Off) -> Replacement:
-    """What stands in for a part that is off: 0, its mean over all tokens of the set, or its mean at each position.
-
-    Positions count from the start; the mean at one is over the prompts that reach so far.
-    """
-    if off not in OFF:
-        raise HeadworkError("Off is one of {choices}, not {off}.", choices=", ".join(OFF), off=shown(off))
-    config, weight = transformer.config, next(transformer.parameters())
-    longest = 1 if off == "zero" else max(len(each.ids) for each in asked)
-    shape = (config.num_layers, longest)
-    mixed = weight.new_zeros(*shape, config.num_heads * config.d_k)
-    ffn = weight.new_zeros(*shape, config.d_model)
-    if off != "zero":
-        count = weight.new_zeros(longest, 1)
-        for batch in batches(asked):
-            runner = runner_of(transformer, [asked[i] for i in batch], mask)
-            whole, n = runner.whole(), runner.ids.size(1)
-            count[:n] += len(batch)
-            for layer in range(config.num_layers):
-                mixed[layer, :n] += whole.mixed[layer].sum(dim=0)
-                ffn[layer, :n] += whole.ffn[layer].sum(dim=0)
-        if off == "mean":
-            mixed, ffn, count = mixed.sum(1, keepdim=True), ffn.sum(1, keepdim=True), count.sum(0, keepdim=True)
-        mixed, ffn = mixed / count, ffn / count
-    return Replacement(list(mixed), list(ffn))
 
 
 def _n_shared(ids: Tensor, allowed: Tensor) -> int:

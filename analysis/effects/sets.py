@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from analysis.effects.questions import Questions, read_questions
+from analysis.effects.reading import Questions, read_questions
 from analysis.effects.report import Record
 from analysis.effects.runs import OFF, Off
 from model.errors import HeadworkError, shown

@@ -17,7 +17,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from analysis.effects.runs import Encoded, Off, Replacement, Runner, Whole, batches, replacement, runner_of
+from analysis.effects.prompts import Encoded, batches, replacement, runner_of
+from analysis.effects.runs import Off, Replacement, Runner, Whole
 from analysis.effects.side_by_side import side_by_side
 from analysis.evidence.resume import Arrays, Store
 from model.masks import Mask

@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from analysis.effects.questions import MOST_QUESTIONS, Problem, Question, SeveralTokens, parse_questions
+from analysis.effects.questions import Problem, Question, SeveralTokens
+from analysis.effects.reading import MOST_QUESTIONS, parse_questions
 from ui.effects import data
 from ui.frame import links, loading
 from ui.frame.languages import _, _n, explain

@@ -10,9 +10,10 @@ import torch
 
 from analysis.effects.effects import measure
 from analysis.effects.joint import switch_off, together
+from analysis.effects.prompts import TOKENS_AT_ONCE, batches
 from analysis.effects.ranks import held_out, mean_interval, rank_correlation, spearman
 from analysis.effects.report import Record
-from analysis.effects.runs import TOKENS_AT_ONCE, _n_shared, batches
+from analysis.effects.runs import _n_shared
 from analysis.effects.states import encode_text, measure_states
 from analysis.effects.sweep import Sweep
 from analysis.evidence.resume import Store
@@ -107,7 +108,7 @@ def test_where_a_norm_stands_in_the_residual_stream_nothing_adds_up():
 def test_batches_and_threads_change_nothing(decoder, off, monkeypatch):
     asked = random_questions(7, lengths=(1, 5, 7))
     alone = measure(decoder, asked, off=off, parts=("heads", "ffns", "layers"))
-    monkeypatch.setattr("analysis.effects.runs.TOKENS_AT_ONCE", 1)
+    monkeypatch.setattr("analysis.effects.prompts.TOKENS_AT_ONCE", 1)
     monkeypatch.setattr("analysis.effects.runs.ROWS_AT_ONCE", 1)
     one_by_one = measure(decoder, asked, off=off, parts=("heads", "ffns", "layers"), workers=3)
     for name in ("difference", "p_right", "heads", "ffns", "layers", "attention"):

@@ -8,16 +8,13 @@ import pytest
 import tokenizers
 
 from analysis.effects.questions import (
-    MOST_LINE,
-    MOST_QUESTIONS,
     Question,
     SeveralTokens,
     encode_question,
     encode_questions,
     first_difference,
-    parse_questions,
-    read_questions,
 )
+from analysis.effects.reading import MOST_LINE, MOST_QUESTIONS, parse_questions, read_questions
 from model import HeadworkError
 from model.tokenizers.tokenizer_json import FastTokenizer
 from tests.models import load, tiny_decoder

@@ -12,8 +12,9 @@ import torch
 
 from analysis.effects.effects import directions
 from analysis.effects.joint import switch_off
-from analysis.effects.questions import encode_questions, read_questions
-from analysis.effects.runs import replacement, runner_of
+from analysis.effects.prompts import replacement, runner_of
+from analysis.effects.questions import encode_questions
+from analysis.effects.reading import read_questions
 from model.head_id import HeadId
 from model.masks import Mask
 from tests.models import load
