@@ -31,6 +31,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from benchmarks.measure import Spread, describe_machine, markdown_table
 from model import load
 from model.catalogue import DEFAULT_MODEL, resolve
+from ui.frame.controls import SEGMENTS
 from viz.heatmaps import head_heatmap
 from viz.layer_grid import layer_grid
 from viz.maps import Maps
@@ -296,11 +297,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         page.goto(f"{address}/?{link}{sentence}")
         page.wait_for_selector(".st-key-head_map .heatmaplayer .hm", timeout=90_000)
         settled(page)
-        took = {"head": changes(page, "head", 12, options.rounds)}
+        took = {"head": changes(page, "head", load(options.model).n_heads, options.rounds)}
         page.goto(f"{address}/?{link}{sentence}")
         page.wait_for_selector(".st-key-head_map .heatmaplayer .hm", timeout=90_000)
         settled(page)
-        took["layer"] = changes(page, "layer", load(options.model).n_layers, options.rounds)
+        if load(options.model).n_layers <= SEGMENTS:  # more layers stand on a slider
+            took["layer"] = changes(page, "layer", load(options.model).n_layers, options.rounds)
         page.goto(f"{address}/?{link.removesuffix('&text=')}")
         page.wait_for_selector(".st-key-head_map .heatmaplayer .hm", timeout=90_000)
         settled(page)
