@@ -18,6 +18,7 @@ Floats = npt.NDArray[np.floating]
 PARTS = {"before": "before it", "itself": "itself", "after": "after it", "elsewhere": "special tokens"}
 # Blue and orange are told apart by every eye; in grey print the order and the gaps between the parts remain.
 COLOURS = {"before": "#3E7EB6", "itself": "#7A7F85", "after": "#E08A1E", "elsewhere": MASKED_FILL}
+LEGEND = 58  # pixels below the bars: two lines, more in large text
 BETWEEN = 0.05  # of the width, between the two models
 
 
@@ -60,7 +61,8 @@ def directions_figure(
         line = {"color": TEXT, "width": 1.5}
         shapes = [{"type": "rect", "xref": "paper", "x0": 0, "x1": 1, "y0": at - 0.5, "y1": at + 0.5, "line": line}]
     legend = {"orientation": "h", "x": 0, "y": 0, "yanchor": "top", "font": {"size": 12 * scale, "color": TEXT}}
-    look = layout("", height=panel.height, top=panel.top, left=rows.width, bottom=48 * scale)
+    below = LEGEND if scale == 1 else 2 * LEGEND
+    look = layout("", height=panel.height, top=panel.top, left=rows.width, bottom=below)
     look |= {"barmode": "stack", "bargap": 0.18, "dragmode": False, "legend": legend, "shapes": shapes}
     look["annotations"] = [panel.name(rows.width), *notes]
     return go.Figure([*bars, *kept_axes], {**look, **axes})

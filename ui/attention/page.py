@@ -46,6 +46,8 @@ STYLE = """<style>
   .st-key-layer-head .stButtonGroup { flex-wrap: nowrap; align-items: flex-start; }
   .st-key-layer-head .stButtonGroup label { flex: none; min-height: 34px; }
   .st-key-head_map .stPlotlyChart { height: 340px !important; }
+  .st-key-next-row { flex-wrap: wrap; }
+  .st-key-next-row > :has(.st-key-next-tokens) { flex: 1 0 100%; }
 }
 @media (min-width: 800px) {
   .st-key-beside-map .st-key-layer-head .stButtonGroup { flex-flow: column; align-items: flex-start; }

@@ -65,13 +65,13 @@ class NextTokens {
     const cell = element("li", [came && "came", below && "below"].filter(Boolean).join(" "));
     const line = element("span", "line");
     line.append(element("span", "token", label));
-    if (rank) line.append(element("span", "rank", fill(text.rank, { rank })));
     line.append(element("span", "number", probability(p)));
     const bar = element("span", "bar");
     bar.append(element("i"));
     bar.firstChild.style.width = `${100 * p}%`;
     cell.append(line, bar);
-    cell.title = [label, probability(p), came ? text.came : ""].filter(Boolean).join(" · ");
+    const place = rank ? fill(text.rank, { rank }) : "";
+    cell.title = [label, probability(p), place, came ? text.came : ""].filter(Boolean).join(" · ");
     return cell;
   }
 }
