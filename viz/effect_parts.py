@@ -225,8 +225,8 @@ def patched(
     rows = list(range(0, shown.shape[0], math.ceil(1.15 * size / max(pitch, 1))))
     y = {**QUIET, "tickvals": rows, "ticktext": [names[row] for row in rows], "tickfont": font, "fixedrange": True}
     axes["yaxis"] = {**y, "range": [shown.shape[0] - 0.5, -0.5]}
-    cells, *lines = colours.cells(shown.cells)
-    cells["colorbar"] = colours.bar()
+    cells, *lines = colours.cells(shown.cells, pitch)
+    cells["colorbar"] = colours.bar(pitch)
     hovers = [
         [says.format(layer=layer, token=tick_text(token), value=number(value, plus=True)) for token, value in row]
         for layer, row in zip(names, (zip(shown.column_names, row, strict=True) for row in shown.cells), strict=True)

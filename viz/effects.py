@@ -17,7 +17,7 @@ from viz.axes import QUIET, TICK, side_title
 from viz.heatmaps import flat_bar, hatching
 from viz.plots import BELOW, BESIDE
 from viz.scores import BAR, cell
-from viz.style import is_less, signed
+from viz.style import LEAST_HATCHED, is_less, signed
 from viz.theme import (
     ACCENT,
     COLORSCALE,
@@ -35,7 +35,7 @@ SIZE = 12  # of numbers along an axis
 MATTERS, LOOKS = "diamond", "circle-open"
 SIGNS = {MATTERS: "◆", LOOKS: "○"}
 GAPS = 16  # rows, beyond which lines between them would be most of what is seen
-FINE_LINES = {"shape": "-", "size": 4, "solidity": 0.15, "fgcolor": TEXT, "bgcolor": HOLE}
+FINE_LINES = {"shape": "-", "size": 4, "solidity": 0.15, "fgcolor": TEXT, "bgcolor": HOLE}  # two in a low row
 NAMED = 3  # heads with a name in the scatter at each of its far ends
 
 Floats = npt.NDArray[np.floating]
@@ -76,21 +76,23 @@ class Scale:
     limit: float
     is_signed: bool = True
 
-    def cells(self, values: Floats) -> list[dict[str, Any]]:
-        """The heatmap and the hatching of what is below 0. NaN stays empty."""
+    def cells(self, values: Floats, pitch: float) -> list[dict[str, Any]]:
+        """The heatmap, and the hatching of what is below 0 where rows of `pitch` pixels bear it. NaN stays empty."""
         z = np.asarray(values, dtype=np.float32)
         gap = 1 if len(z) <= GAPS else 0
         shared = {"type": "heatmap", "z": z, "hoverinfo": "skip", "xgap": gap, "ygap": gap}
         if not self.is_signed:
             return [{**shared, "zmin": 0, "zmax": max(self.limit, 1e-9), "colorscale": COLORSCALE}]
-        less = is_less(z, self.limit)
+        less = is_less(z, self.limit) & (pitch >= LEAST_HATCHED)
         lines = [{**hatching(less, "-", TEXT), "fillpattern": FINE_LINES}] if less.any() else []
-        return [{**shared, **signed(self.limit)}, *lines]
+        return [{**shared, **signed(self.limit, pitch)}, *lines]
 
-    def bar(self) -> dict[str, Any]:
+    def bar(self, pitch: float) -> dict[str, Any]:
         """Its colour bar, as wide as the picture."""
         limit = number(self.limit) if self.is_signed else f"{self.limit:.2g}"
-        low, first = (-self.limit, f"▤ −{limit}") if self.is_signed else (0.0, "0")
+        low, first = (
+            (-self.limit, f"{'▤ ' if pitch >= LEAST_HATCHED else ''}−{limit}") if self.is_signed else (0.0, "0")
+        )
         ticks = [low, (low + self.limit) / 2, self.limit]
         named = [first, self.name, f"+{limit}" if self.is_signed else limit]
         return flat_bar(size=SIZE, tickvals=ticks, ticktext=named, len=0.6, x=0.96, xanchor="right")
@@ -153,8 +155,8 @@ def _grid(
         **layout("", height=height, top=top, left=left, bottom=bottom),
         **{"dragmode": False, "showlegend": False, "shapes": shapes, "xaxis": x, "yaxis": y, "annotations": notes},
     }
-    cells, *lines = colours.cells(values)
-    cells["colorbar"] = colours.bar()
+    cells, *lines = colours.cells(values, room / n_rows)
+    cells["colorbar"] = colours.bar(room / n_rows)
     signs = [_sign(symbol, head) for symbol, head in marked.signs().items()] if marked else []
     return go.Figure([cells, *lines, *signs, targets(hovers, room / n_rows)], look)
 

@@ -59,7 +59,7 @@ def test_a_run_that_was_paused_goes_on_with_what_it_has_and_finds_the_same(model
     assert len(units) == len(set(units)), "a finished unit was computed again"
     of, _problems = encode_questions(model, QUESTIONS)
     whole = measure(model, of, parts=("heads", "ffns", "layers"))
-    np.testing.assert_allclose(runs.found(key).each, whole.heads, atol=1e-4)  # a record has four digits
+    np.testing.assert_allclose(runs.found(key).each, whole.heads, rtol=0, atol=6e-4)  # a record has three digits
 
 
 def test_who_asks_the_same_finds_the_result_and_another_way_to_switch_off_is_another_question(model):

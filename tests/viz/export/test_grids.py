@@ -1,5 +1,6 @@
 """Effects as files: what stands in the cells, the signs of heads, and where the numbers come from."""
 
+import html
 import io
 import json
 import re
@@ -27,9 +28,7 @@ def test_the_svg_has_every_number_both_signs_and_its_source():
     weights = [float(value) for value in re.findall(r'data-weight="([^"]+)"', text)]
     assert weights == EFFECT.ravel().tolist()
     assert "◆" in text and "○" in text and "a note" in text and "−2.0" in text
-    assert (
-        json.loads(re.search(r"<metadata>(.*)</metadata>", text)[1].replace("&lt;", "<").replace("&gt;", ">")) == SOURCE
-    )
+    assert json.loads(html.unescape(re.search(r"<metadata>(.*)</metadata>", text)[1])) == SOURCE
 
 
 def test_less_is_purple_more_is_orange_and_nothing_is_between_in_the_png():
