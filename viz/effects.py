@@ -88,14 +88,13 @@ class Scale:
         return [{**shared, **signed(self.limit, pitch)}, *lines]
 
     def bar(self, pitch: float) -> dict[str, Any]:
-        """Its colour bar, as wide as the picture."""
-        limit = number(self.limit) if self.is_signed else f"{self.limit:.2g}"
-        low, first = (
-            (-self.limit, f"{'▤ ' if pitch >= LEAST_HATCHED else ''}−{limit}") if self.is_signed else (0.0, "0")
-        )
-        ticks = [low, (low + self.limit) / 2, self.limit]
-        named = [first, self.name, f"+{limit}" if self.is_signed else limit]
-        return flat_bar(size=SIZE, tickvals=ticks, ticktext=named, len=0.6, x=0.96, xanchor="right")
+        """Its colour bar, in the corner above the cells. What the numbers are stands in the figure's title."""
+        hatched = "▤ " if pitch >= LEAST_HATCHED else ""
+        ticks = {0.0: "0", self.limit: f"{self.limit:.2g}"}
+        if self.is_signed:
+            ticks = {-self.limit: f"{hatched}−{number(self.limit)}", 0.0: "0", self.limit: f"+{number(self.limit)}"}
+        named = {"tickvals": list(ticks), "ticktext": list(ticks.values())}
+        return flat_bar(size=SIZE, **named, len=0.5, x=0.93, xanchor="right")
 
 
 def number(value: float, *, plus: bool = False) -> str:

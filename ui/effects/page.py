@@ -28,8 +28,8 @@ TABS = {
 STYLE = """<style>
 .st-key-effects-question .stProgress { min-width: 10rem; }
 @media (max-width: 640px) {  /* controls in pairs, so that the picture stands on a phone's first screen */
-  .st-key-effects-controls > * { flex: 1 1 40%; min-width: 0; width: auto !important; }
-  .st-key-effects-controls > :first-child { flex-basis: 100%; }
+  .st-key-effects-controls > * { flex: 1 1 30%; min-width: 0; width: auto !important; }
+  .st-key-effects-controls > :first-child { flex-basis: 60%; }
   .st-key-effects-question > * { flex: 1 1 40%; min-width: 0; width: auto !important; }
   .st-key-effects-question > :first-child { flex-basis: 100%; }
   .st-key-effects-question .stProgress { min-width: 0; }

@@ -15,19 +15,17 @@ COLUMNS = 110  # of a prompt in the menu
 
 def question(view: View) -> None:
     """A prompt and its two answers as bars; they move when the chosen head is switched off."""
-    with st.container(horizontal=True, vertical_alignment="center", key="effects-question", gap="medium"):
-        prompt, right, wrong = st.container(), st.container(width=225), st.container(width=225)
+    with st.container(horizontal=True, vertical_alignment="center", key="effects-question", gap="small"):
+        prompt, right, wrong = st.container(), st.container(width=185), st.container(width=185)
     with prompt:
         _prompt(view)
     asked = view.question
     before = _everything_on(view)
     after = _of(data.with_off(view.asked, [view.head], view.prompt)) if view.is_off else None
-    for place, name, answer, number in (
-        (right, _("right answer"), asked.right, 0),
-        (wrong, _("wrong answer"), asked.wrong, 1),
-    ):
-        with place:
-            _bar(name, answer, before[number], None if after is None else after[number])
+    with right:
+        _bar(_("right: {answer}"), asked.right, before[0], None if after is None else after[0])
+    with wrong:
+        _bar(_("wrong: {answer}"), asked.wrong, before[1], None if after is None else after[1])
 
 
 def _prompt(view: View) -> None:
@@ -47,8 +45,8 @@ def _of(found: Joint) -> tuple[float, float]:
     return float(found.p_right[0]), float(found.p_wrong[0])
 
 
-def _bar(name: str, answer: str, before: float, after: float | None) -> None:
+def _bar(said: str, answer: str, before: float, after: float | None) -> None:
     """A probability; with a head off also what it was."""
     shown = probability(before) if after is None else f"{probability(before)} → {probability(after)}"
-    said = f"{plain(name)}: **{plain(answer.strip())}** {plain(shown)}"
+    said = f"{plain(said).format(answer=f'**{plain(answer.strip())}**')} {plain(shown)}"
     st.progress(min(max(before if after is None else after, 0.0), 1.0), text=said)

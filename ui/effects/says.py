@@ -22,7 +22,8 @@ def value(measured: Measured, number: float, bounds: tuple[float, float] | None 
     """An effect as it is written."""
     if measured.is_signed:
         return signed(number) + between(bounds)
-    return f"{number:.3f}" + ("" if bounds is None else f" [{bounds[0]:.3f}, {bounds[1]:.3f}]")
+    said = "<0.001" if 0 < number < 0.0005 else f"{number:.3f}"
+    return said + ("" if bounds is None else f" [{bounds[0]:.3f}, {bounds[1]:.3f}]")
 
 
 def weight(measured: Measured, head: Head) -> str:
@@ -35,7 +36,9 @@ def conditions(measured: Measured, *, short: bool = False) -> str:
     n = _("cosine distance")
     if measured.of == "logits":
         n = _n("{n} prompt", "mean of {n} prompts", measured.n).format(n=measured.n)
-    return n if short else f"{measured.raw['label']} · {n} · {_('off = {off}').format(off=_(OFF[measured.raw['off']]))}"
+    return (
+        n if short else f"{_(measured.raw['label'])} · {n} · {_('off = {off}').format(off=_(OFF[measured.raw['off']]))}"
+    )
 
 
 def headline(measured: Measured) -> str:
@@ -89,7 +92,7 @@ def right_answers(measured: Measured) -> str:
     """How the model does on these prompts with everything on."""
     base = measured.raw["base"]
     return _("{model}, {n} prompts: right for {share}, logit difference {value} on average.").format(
-        model=measured.raw["label"],
+        model=_(str(measured.raw["label"])),
         n=measured.n,
         share=percent(float(base["accuracy"])),
         value=signed(float(base["logit_difference"])),
