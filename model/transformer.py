@@ -101,13 +101,13 @@ class TransformerConfig:
                 "layer_norm_eps is {value}: it must be a small number.", value=shown(self.layer_norm_eps)
             )
         check_heads(self.d_model, self.num_heads, num_key_heads=self.num_key_heads, d_k=self.head_width)
-        if self.output not in get_args(OutputMatrix) or (self.output != "none" and not self.vocab_size):
+        if self.output not in get_args(OutputMatrix):
+            choices = ", ".join(get_args(OutputMatrix))
             raise HeadworkError(
-                "The output matrix is {choices}, and needs a vocabulary, not {output} for {vocab_size} tokens.",
-                choices=" / ".join(get_args(OutputMatrix)),
-                output=shown(self.output),
-                vocab_size=self.vocab_size,
+                "There is no output matrix {output}. Use one of {choices}.", output=shown(self.output), choices=choices
             )
+        if self.output != "none" and not self.vocab_size:
+            raise HeadworkError("An output matrix scores the tokens of a vocabulary, and vocab_size is 0.")
         if self.positions == "rotary":
             self._check_rotary()
         if self.windows and (
@@ -134,6 +134,11 @@ class TransformerConfig:
     def d_k(self) -> int:
         """Width of one head: d_model / h unless head_width says another."""
         return self.head_width or self.d_model // self.num_heads
+
+    @property
+    def key_heads(self) -> int:
+        """Heads of keys and values, h_kv: each serves h / h_kv query heads."""
+        return self.num_key_heads or self.num_heads
 
 
 @dataclass

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from analysis.blocks.cost import MAP_LIMIT, TABLE_3, Flops, cache_bytes, key_heads, map_bytes
+from analysis.blocks.cost import MAP_LIMIT, TABLE_3, Flops, cache_bytes, map_bytes
 from analysis.blocks.ledger import Ledger
 from analysis.blocks.timing import Timing
 from model.transformer import TransformerConfig
@@ -144,9 +144,9 @@ def memory_figure(
     if bytes_each:
         kept = [cache_bytes(config, n, bytes_each) for n in lengths]
         curves.append((t("keys and values"), kept, BLUE, "dash", "square"))
-    if bytes_each and key_heads(config) < config.num_heads:
+    if bytes_each and config.key_heads < config.num_heads:
         unshared = [cache_bytes(config, n, bytes_each, grouped=False) for n in lengths]
-        said = t("{h} key heads instead of {h_kv}").format(h=config.num_heads, h_kv=key_heads(config))
+        said = t("{h} key heads instead of {h_kv}").format(h=config.num_heads, h_kv=config.key_heads)
         curves.append((said, unshared, GREY, "dot", "diamond"))
     figure = _figure("", height, legend=len(curves) > 1)
     for name, sizes, colour, dash, symbol in curves:

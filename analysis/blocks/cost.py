@@ -53,13 +53,8 @@ def flops(config: TransformerConfig, n_tokens: int, n_keys: int | None = None) -
     n, d, d_k = n_tokens, config.d_model, config.d_k
     core = 4 * n * (n if n_keys is None else n_keys) * config.num_heads * d_k
     return Flops(
-        4 * n * d * d_k * (config.num_heads + key_heads(config)), core, 2 * n_matrices(config) * n * d * config.d_ff
+        4 * n * d * d_k * (config.num_heads + config.key_heads), core, 2 * n_matrices(config) * n * d * config.d_ff
     )
-
-
-def key_heads(config: TransformerConfig) -> int:
-    """h_kv: heads of keys and values. Each serves h / h_kv query heads."""
-    return config.num_key_heads or config.num_heads
 
 
 @lru_cache(maxsize=256)
@@ -109,7 +104,7 @@ def crossings(config: TransformerConfig) -> tuple[int, int]:
     n the matrices of the FFN.
     """
     d, h, d_k = config.d_model, config.num_heads, config.d_k
-    first = d * (h + key_heads(config)) / h
+    first = d * (h + config.key_heads) / h
     return round(first), round(first + n_matrices(config) * d * config.d_ff / (2 * h * d_k))
 
 
@@ -129,7 +124,7 @@ def cache_bytes(config: TransformerConfig, n_tokens: int, bytes_each: int, *, gr
     """
     windows = config.windows or (0,) * config.num_layers
     kept = sum(min(n_tokens, window) if window else n_tokens for window in windows)  # tokens, over all layers
-    return 2 * kept * (key_heads(config) if grouped else config.num_heads) * config.d_k * bytes_each
+    return 2 * kept * (config.key_heads if grouped else config.num_heads) * config.d_k * bytes_each
 
 
 MAP_LIMIT = MOST_TOKENS  # the app cuts a sentence here

@@ -144,7 +144,7 @@ def _norm(kind: NormKind, d: int, n: int = 1) -> Term:
 def _attention(config: TransformerConfig) -> list[Term]:
     """W_q, W_k, W_v, W_o and their biases."""
     d, h, d_k = config.d_model, config.num_heads, config.d_k
-    h_kv = config.num_key_heads or h
+    h_kv = config.key_heads
     place = config.attention_bias or ("all" if config.bias else "none")
     value = 2 * d * d_k * (h + h_kv)
     if h == h_kv and h * d_k == d:

@@ -267,7 +267,7 @@ def _decoded(file: GGUFFile, name: str, tensor: ReaderTensor, shape: tuple[int, 
     if name.endswith("W_q.weight"):
         rows = _rows_in_order(rows, file.config.num_heads)
     elif name.endswith("W_k.weight"):
-        rows = _rows_in_order(rows, file.config.num_key_heads or file.config.num_heads)
+        rows = _rows_in_order(rows, file.config.key_heads)
     # Pages of its own: what packing lets go of (model.packed) returns to the system, which freed small blocks don't.
     numbers = np.frombuffer(mmap.mmap(-1, 4 * math.prod(shape)), np.float32).reshape(shape)
     try:

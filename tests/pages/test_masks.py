@@ -73,6 +73,12 @@ def test_says_that_a_causal_mask_is_outside_the_models_training(lab):
     assert "This shows what the mask does, not how a trained decoder attends." in words
 
 
+def test_a_window_that_hides_nothing_of_this_sentence_is_not_outside_its_training(lab):
+    app = lab(text="Two cats.", **{"mask": "bidirectional", "with": "window:9"})
+    assert "outside this model's training" not in app.words
+    assert "window 1: outside this model's training" in app.pick("with_window", 1).words
+
+
 def test_says_that_the_toy_is_untrained(lab):
     words = lab(model="toy").words
     assert "Untrained model" in words and "outside this model's training" not in words

@@ -171,7 +171,7 @@ def _told(written: Written) -> str:
             "Key-value cache: 2 × {layers} layers × {heads} key heads × {n} tokens × {width} numbers = {size} MB."
         ).format(
             layers=config.num_layers,
-            heads=config.num_key_heads or config.num_heads,
+            heads=config.key_heads,
             n=trace.n_tokens,
             width=config.d_k,
             size=f"{written.cache_bytes / 1e6:.2f}",

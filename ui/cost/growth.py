@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from analysis.blocks.cost import cache_bytes, crossings, flops, key_heads
+from analysis.blocks.cost import cache_bytes, crossings, flops
 from model import TransformerConfig
 from ui.frame.captions import titled
 from ui.frame.choose import choose
@@ -38,7 +38,7 @@ def overtakes(config: TransformerConfig) -> str:
         "Twice the tokens: twice the projections and FFN, four times the attention over pairs. It overtakes the "
         "projections at N = {formula} = {first}, and all the rest at N = {second}."
     )
-    formula = "2·d_model" if key_heads(config) == config.num_heads else "d_model·(1 + h_kv / h)"
+    formula = "2·d_model" if config.key_heads == config.num_heads else "d_model·(1 + h_kv / h)"
     return said.format(formula=formula, first=f"{first:,}", second=f"{second:,}")
 
 
@@ -70,7 +70,7 @@ def maps_in_memory(heads: int) -> str:
 
 def kept_a_token(config: TransformerConfig, bytes_each: int) -> str:
     """Bytes of the key-value cache per token, and what they would be if no heads shared their keys."""
-    h_kv, size = key_heads(config), cache_bytes(config, 1, bytes_each)
+    h_kv, size = config.key_heads, cache_bytes(config, 1, bytes_each)
     said = _(
         "A decoder that writes keeps the keys and values of every token: 2·L·h_kv·d_k·{bytes} bytes = "
         "2·{layers}·{h_kv}·{d_k}·{bytes} = {size} bytes a token."

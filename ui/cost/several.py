@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 import torch
 
-from analysis.blocks.cost import core_multiplications, counted_flops, flops, key_heads, output_flops
+from analysis.blocks.cost import core_multiplications, counted_flops, flops, output_flops
 from analysis.blocks.ledger import n_matrices
 from analysis.blocks.timing import Timing, time_heads
 from model import HeadworkError, TransformerConfig, settings
@@ -42,7 +42,7 @@ def heads(config: TransformerConfig) -> None:
     with right:
         st.subheader(_("The measurement"), anchor=False)
         _measured(config, n)
-    with left if key_heads(config) == config.num_heads else st.container():  # grouped queries take one column more
+    with left if config.key_heads == config.num_heads else st.container():  # grouped queries take one column more
         st.subheader(_("The count"), anchor=False)
         _count(config, n)
 
@@ -73,7 +73,7 @@ def _proof(config: TransformerConfig, n: int) -> None:
 
 def projections(config: TransformerConfig) -> str:
     """What the number of heads means for the four matrices."""
-    h, h_kv, width = config.num_heads, key_heads(config), config.num_heads * config.d_k
+    h, h_kv, width = config.num_heads, config.key_heads, config.num_heads * config.d_k
     if h_kv < h:
         return _(
             "W_q and W_o are as large for any h: d_model × {width}. Grouped queries shrink W_k and W_v to d_model × "
@@ -88,7 +88,7 @@ def projections(config: TransformerConfig) -> str:
 
 
 def _count(config: TransformerConfig, n: int) -> None:
-    h, h_kv, formula = config.num_heads, key_heads(config), flops(config, n)
+    h, h_kv, formula = config.num_heads, config.key_heads, flops(config, n)
     own_keys = replace(config, num_key_heads=0)
     counts = {
         "h = 1": counted_flops(replace(own_keys, num_heads=1, head_width=h * config.d_k), n),

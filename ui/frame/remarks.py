@@ -5,8 +5,7 @@ import math
 import streamlit as st
 import torch
 
-from model import AttentionTrace, parse_mask
-from model.entry import Entry
+from model import AttentionModel, AttentionTrace, Mask, parse_mask
 from model.tokenizers.tokens import MAX_CHARACTERS
 from model.trace import LARGEST_ROW_ERROR
 from ui.frame import mask_choice
@@ -79,29 +78,30 @@ def cautions(trace: AttentionTrace, *, offers: bool = True) -> None:
         trace: what is shown.
         offers: as for `unread`.
     """
-    entry = load_model(trace.model_id).entry
     if not trace.trained:
         caution(_("Untrained model: its weights are random, and so is what its heads look at."))
-    elif said := _outside_its_training(trace, entry):
-        caution(said)
+    elif not is_as_trained(trace):
+        caution(_outside_its_training(load_model(trace.model_id)))
     unread(trace, offers=offers)
     pronouns_without_token(trace, offers=offers)
 
 
-def _outside_its_training(trace: AttentionTrace, entry: Entry) -> str:
-    """What to say when a model runs under a mask that it was not trained under; nothing otherwise.
+def is_as_trained(trace: AttentionTrace) -> bool:
+    """Whether the model saw of this sentence what it saw in training: a window wider than the sentence hides nothing.
 
-    For this sentence the two must differ: a window wider than the sentence hides nothing.
+    A mask that isn't known is taken for bidirectional.
     """
-    own = entry.trained_mask or "bidirectional"
     padding = torch.tensor(trace.tokenized.is_padding)
-    n = trace.n_tokens
-    if torch.equal(trace.mask.allowed(n, padding), parse_mask(own).allowed(n, padding)):
-        return ""
-    if own == "bidirectional" and entry.source != "trained here":
+    own, here = load_model(trace.model_id).default_mask, trace.mask
+    return torch.equal(here.allowed(trace.n_tokens, padding), own.allowed(trace.n_tokens, padding))
+
+
+def _outside_its_training(model: AttentionModel) -> str:
+    """What to say when a model runs under a mask that it was not trained under."""
+    if model.default_mask == Mask.bidirectional() and model.entry.source != "trained here":
         return _("This model was trained without this mask. The maps are what it computes, outside its training.")
     said = _("This model was trained under the mask {mask}. The maps are what it computes, outside its training.")
-    return said.format(mask=mask_choice.spelled(own))
+    return said.format(mask=mask_choice.spelled(model.default_mask))
 
 
 def in_repetition(n: int, length: int, mask: str, previous: float, induction: float) -> str:

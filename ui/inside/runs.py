@@ -4,12 +4,13 @@ A model runs once a sentence and mask; of another layer only that block runs aga
 """
 
 import os
+from dataclasses import replace
 
 import torch
 
 from analysis.blocks.record import Record, Stack, record_forward, record_layer, run_stack
 from analysis.blocks.worked_examples import BOUNDS, LABELS, Sizes, check_sizes, sentence_example, worked_example
-from model import Mask
+from model import AttentionModel, Mask
 from model.tokenizers.toy import ToyTokenizer
 from ui.frame.cache import ByteCache
 from ui.frame.loading import load_model, named
@@ -41,8 +42,10 @@ def trained(text: str, model_id: str, mask: Mask, layer: int) -> Record:
     Raises:
         HeadworkError: no text, a model that isn't here, or a mask that doesn't fit.
     """
+    loaded = load_model(model_id)
     key = (text, named(model_id), mask)
-    return records.get(("trained", *key, layer), lambda: _trained(text, model_id, mask, layer))
+    kept = records.get(("trained", *key, layer), lambda: _without_model(_trained(text, loaded, key, layer)))
+    return replace(kept, stack=_of(kept.stack, loaded))
 
 
 @torch.inference_mode()
@@ -61,14 +64,22 @@ def _sentence(text: str, n_tokens: int, sizes: Sizes, mask: Mask, layer: int) ->
 
 
 @torch.inference_mode()
-def _trained(text: str, model_id: str, mask: Mask, layer: int) -> Record:
-    loaded = load_model(model_id)
+def _trained(text: str, loaded: AttentionModel, key: tuple[str, str, Mask], layer: int) -> Record:
+    mask = key[-1]
     tokens = loaded.tokens(text, mask)
     allowed = mask.allowed(len(tokens), torch.tensor(tokens.is_padding))
 
     def run() -> Stack:
         x = loaded.transformer.embeddings(torch.tensor([tokens.ids]), loaded.token_types(tokens))
-        return run_stack(loaded.transformer, x, allowed)
+        return replace(run_stack(loaded.transformer, x, allowed), transformer=None)
 
-    stack = stacks.get((text, named(model_id), mask), run)
-    return record_layer(stack, allowed, tokens.labels, layer=layer)
+    return record_layer(_of(stacks.get(key, run), loaded), allowed, tokens.labels, layer=layer)
+
+
+def _without_model(record: Record) -> Record:
+    """As it is kept: with its block, but without the model, which may be let go before the record is."""
+    return replace(record, stack=replace(record.stack, transformer=None))
+
+
+def _of(stack: Stack, loaded: AttentionModel) -> Stack:
+    return replace(stack, transformer=loaded.transformer)

@@ -98,8 +98,8 @@ def second_mask(first: AttentionTrace) -> Mask:
 
 def _other(first: AttentionTrace) -> Mask:
     """What a model is compared under at first: a decoder as if it saw both ways, others as if they were decoders."""
-    own = load_model(first.model_id).entry.trained_mask
-    return Mask.bidirectional() if own and parse_mask(own).hides_later_tokens else Mask.causal()
+    own = load_model(first.model_id).default_mask
+    return Mask.bidirectional() if own.hides_later_tokens else Mask.causal()
 
 
 def use(mask: Mask) -> None:

@@ -4,9 +4,8 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from analysis.maps.mask_runs import without_padding
 from analysis.maps.masking import cut_and_rescale, hides_only, largest, split_difference, weight_hidden, weight_moved
-from model import AttentionTrace, Mask, parse_mask
+from model import AttentionTrace
 from model.head_id import HeadId
 from ui.frame.captions import caution, chart, text_scale
 from ui.frame.chinese_words import pronouns_without_token
@@ -14,7 +13,7 @@ from ui.frame.choose import choose, translated
 from ui.frame.languages import _, plain
 from ui.frame.loading import load_model
 from ui.frame.mask_choice import name
-from ui.frame.remarks import scientific
+from ui.frame.remarks import is_as_trained, scientific
 from ui.frame.unread import unread
 from ui.masks.beside import beside, panel
 from ui.masks.runs import scores_of
@@ -44,11 +43,8 @@ def how_to_read() -> None:
 
 def honest(first: AttentionTrace, second: AttentionTrace) -> None:
     """Says once what these maps are not: a model's pattern under a mask that it wasn't trained with."""
-    entry = load_model(first.model_id).entry
-    own = parse_mask(entry.trained_mask) if entry.trained_mask else Mask.bidirectional()
-    others = [
-        name(mask) for mask in dict.fromkeys((first.mask, second.mask)) if without_padding(mask) != without_padding(own)
-    ]
+    own = load_model(first.model_id).default_mask
+    others = dict.fromkeys(name(trace.mask) for trace in (first, second) if not is_as_trained(trace))
     if not first.trained:
         caution(_("Untrained model: its weights are random. What a mask does to them is exact all the same."))
     elif others:

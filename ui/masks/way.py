@@ -10,7 +10,7 @@ from contextlib import suppress
 import streamlit as st
 
 from analysis.words.chinese import n_chinese
-from model import HeadworkError, parse_mask
+from model import HeadworkError
 from model.catalogue import DEFAULT_MODEL, SMOLLM2, resolve
 from model.entry import Entry
 from model.weights.minilm import minilm_folder
@@ -27,10 +27,11 @@ ABOUT_MASKS = ("with", "picture", "tab", "mask")  # parameters of links that are
 def pair() -> tuple[str, str] | None:
     """The ids of a trained encoder and a trained decoder, one of them the sidebar's; None where there is no pair."""
     with st.spinner(_("Loading the model and reading the sentence…")):
-        entry = loading.load_model(controls.model()).entry
+        model = loading.load_model(controls.model())
+    entry = model.entry
     if not entry.trained or entry.source in ("toy", "trained here"):
         return None
-    is_decoder = parse_mask(entry.trained_mask or "bidirectional").is_causal
+    is_decoder = model.default_mask.is_causal
     other = _built_in(DEFAULT_MODEL if is_decoder else SMOLLM2)
     if other is None or not all(_reads(each) for each in (entry, other)):
         return None
