@@ -144,10 +144,7 @@ def score(
     conditions = replace(conditions, mask=mask)
     if conditions.control == "untrained":
         model = untrained(model, conditions.seed)
-    if not corpus.sentences and not corpus.passages:
-        raise HeadworkError(
-            "There is no sentence to score: {n_broken} lines are broken.", n_broken=len(corpus.problems)
-        )
+    _check_not_empty(corpus)
     report = progress or (lambda done, total: None)
     examples: list[Sentence | Passage] = [*corpus.sentences, *corpus.passages]
     writings = writings_of(examples, conditions.writing)
@@ -160,7 +157,6 @@ def score(
     kept = sorted(results)
     first = [i for i in kept if i < len(corpus.sentences)]
     second = [i for i in kept if i >= len(corpus.sentences)]
-    sentences = tuple(each for i in first if isinstance(each := examples[i], Sentence))
     passages = tuple(each for i in second if isinstance(each := examples[i], Passage))
     shape = (model.n_layers, model.n_heads)
     return Run(
@@ -172,13 +168,20 @@ def score(
         n_heads=model.n_heads,
         conditions=conditions,
         writing=" and ".join(sorted(set(writings))),
-        sentences=sentences,
+        sentences=tuple(each for i in first if isinstance(each := examples[i], Sentence)),
         passages=passages,
         arrows=gather_arrows([results[i] for i in first], [texts[i] for i in first], shape),
         choices=gather_choices([results[i] for i in second], passages, [texts[i] for i in second], shape),
         skipped=corpus.problems + tuple(problems),
         start=model.tokenizer.start_mark,
     )
+
+
+def _check_not_empty(corpus: Corpus) -> None:
+    if not corpus.sentences and not corpus.passages:
+        raise HeadworkError(
+            "There is no sentence to score: {n_broken} lines are broken.", n_broken=len(corpus.problems)
+        )
 
 
 def _results(

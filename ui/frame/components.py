@@ -83,13 +83,12 @@ def token_strip(
 
     def pair() -> None:
         tokens = _browser_choice(key, "pair", of=view["tokens"]["id"])
-        in_range = isinstance(tokens, list) and all(index in range(n_tokens) for index in tokens)
-        if on_pair and in_range and len(tokens) == 2:
+        if on_pair and _are_indices(tokens, n_tokens) and len(tokens) == 2:
             on_pair(*tokens)
 
     def show() -> None:
         heads = _browser_choice(key, "heads", of=layer)
-        if on_heads and isinstance(heads, list) and all(head in range(n_heads) for head in heads):
+        if on_heads and _are_indices(heads, n_heads):
             on_heads(tuple(heads))
 
     def turn() -> None:
@@ -100,8 +99,13 @@ def token_strip(
     with st.container(gap=None, key=f"{key}-strip"):
         if look.sentence:
             _strip(key=f"{key}-maps", data=maps)
-        calls = {"pinned": pin, "pair": pair, "heads": show, "direction": turn}
-        _strip(key=key, data=view, **{f"on_{name}_change": call for name, call in calls.items()})
+        calls = {"on_pinned_change": pin, "on_pair_change": pair, "on_heads_change": show, "on_direction_change": turn}
+        _strip(key=key, data=view, **calls)
+
+
+def _are_indices(sent: Any, n: int) -> bool:
+    """Whether the browser sent a list of places below n."""
+    return isinstance(sent, list) and all(place in range(n) for place in sent)
 
 
 def overview(
