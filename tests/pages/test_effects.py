@@ -73,6 +73,13 @@ def test_other_pages_keep_their_model(effects):
     assert app.run().value("model") == "minilm"
 
 
+def test_a_model_chosen_by_hand_stays_on_this_page_and_on_the_next(effects):
+    app = effects().pick("model", "minilm")
+    assert app.value("model") == "minilm" and "predicts no next token" in app.words
+    app.test.switch_page("pages/masks.py")
+    assert app.run().value("model") == "minilm"
+
+
 def test_the_strongest_is_also_chosen_on_one_half_and_measured_on_the_other(effects):
     said = effects().words
     first = [each for each in RECORD.held_out if each.rank == 1]

@@ -22,6 +22,7 @@ from ui.frame.examples import is_here
 from ui.frame.languages import _
 
 OWN = "own"
+LENT_FOR = "effects_lent_for"  # session state: the model in whose place one that predicts stands on this page
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,22 +65,23 @@ def first_prompt(view: View) -> int:
 
 
 def model() -> str:
-    """The model of the sidebar. Who hasn't chosen one finds one that predicts here, and on other pages the usual again.
+    """The model of the sidebar. Who hasn't chosen one finds one that predicts here, and on other pages theirs again.
 
     Raises:
         HeadworkError: what was typed names no model that this server offers.
     """
-    if not st.session_state.get("model_by_hand") and controls.model() == default_id() and is_here(SMOLLM2):
+    if not st.session_state.get("model_by_hand") and st.session_state["model"] != SMOLLM2 and is_here(SMOLLM2):
+        st.session_state[LENT_FOR] = st.session_state["model"]
         st.session_state["model"] = SMOLLM2
-        st.session_state["effects_lent"] = True
     return controls.model()
 
 
 def give_back() -> None:
-    """On another page the model is the usual one again, unless it was chosen meanwhile."""
-    if st.session_state.pop("effects_lent", False) and not st.session_state.get("model_by_hand"):
-        st.session_state["model"] = default_id()
-        links.write("model", default_id(), default_id())
+    """On another page the model is what it was, unless one was chosen meanwhile."""
+    before = st.session_state.pop(LENT_FOR, None)
+    if before is not None and not st.session_state.get("model_by_hand"):
+        st.session_state["model"] = before
+        links.write("model", str(before), default_id())
 
 
 def read(model_id: str) -> View | None:
