@@ -3,19 +3,23 @@
 import html
 import json
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
-from viz.effects import Floats, Marked, Scale, number
+from viz.effects import SIGNS, Floats, Marked, Scale, number
 from viz.encoding import scale_table
-from viz.export.layout import BAR_WIDTH, MARGIN, PLOT, SOFT, MapLayout, Measure, Words
-from viz.style import DIFFERENCE_SCALE
+from viz.export.layout import BAR_WIDTH, GROUND, INK, MARGIN, PLOT, SOFT, MapLayout, Measure, Words
+from viz.style import DIFFERENCE_SCALE, luminance
 from viz.theme import COLORSCALE, Translate, untranslated
 
 CELL = 26  # pixels at most
+COLUMNS = 58  # letters of a line below the picture
+MIDDLE = 0.18  # luminance that is as far from black as from white
 
 
 def grid_layout(
@@ -50,15 +54,22 @@ def grid_layout(
     low = -colours.limit if colours.is_signed else 0.0
     places = (np.nan_to_num(values) - low) / max(colours.limit - low, 1e-9)
     table = scale_table(DIFFERENCE_SCALE if colours.is_signed else COLORSCALE)
+    rgb = table[np.rint(255 * places).clip(0, 255).astype(np.uint8)]
+    notes = _lines(notes)
     words = [
         Words(title, MARGIN, MARGIN + 18, 20, bold=True),
         Words(t("layer ↓ head →"), MARGIN, MARGIN + 42, 13, colour=SOFT),
         *(Words(str(i + 1), left - 8, top + (i + 0.5) * cell + 0.35 * size, size, "end") for i in range(n_layers)),
         *(Words(str(i + 1), left + (i + 0.5) * cell, bottom + size + 4, size, "middle") for i in range(n_heads)),
-        *_signs(marked, left, top, cell),
+        *_signs(marked, rgb, left, top, cell),
         Words(colours.name, bar[0], top - 12, 13),
         *(
-            Words(number(value, plus=colours.is_signed), bar[0] + BAR_WIDTH + 6, top + bar[2] * (1 - place) + 5, 13)
+            Words(
+                number(value, plus=colours.is_signed) if value else "0",
+                bar[0] + BAR_WIDTH + 6,
+                top + bar[2] * (1 - place) + 5,
+                13,
+            )
             for value, place in ((low, 0.0), ((low + colours.limit) / 2, 0.5), (colours.limit, 1.0))
         ),
         *(Words(line, MARGIN, bottom + 48 + 18 * i, 12, colour=SOFT) for i, line in enumerate(notes)),
@@ -72,7 +83,7 @@ def grid_layout(
         cell=cell,
         steps=(1, 1),
         weights=np.nan_to_num(values).astype(np.float32),
-        rgb=table[np.rint(255 * places).clip(0, 255).astype(np.uint8)],
+        rgb=rgb,
         words=tuple(words),
         bar=bar,
         bar_rgb=table[np.arange(256)],
@@ -80,17 +91,19 @@ def grid_layout(
     )
 
 
-def _signs(marked: Marked, left: float, top: float, cell: float) -> list[Words]:
-    """◆ and ○ in their cells."""
-    size = 0.75 * cell
-    found = [("◆", marked.matters), ("○", marked.looks)]
-    return [
-        Words(
-            sign, left + (head[1] + 0.5) * cell, top + (head[0] + 0.5) * cell + 0.35 * size, size, "middle", bold=True
-        )
-        for sign, head in found
-        if head is not None
-    ]
+def _signs(marked: Marked, rgb: npt.NDArray[np.uint8], left: float, top: float, cell: float) -> list[Words]:
+    """◆ and ○ in their cells, dark on what is light and light on what is dark."""
+    size, words = 0.75 * cell, []
+    for symbol, (layer, head) in marked.signs().items():
+        x, y = left + (head + 0.5) * cell, top + (layer + 0.5) * cell + 0.35 * size
+        ink = INK if luminance(rgb[layer, head]) > MIDDLE else GROUND
+        words.append(Words(SIGNS[symbol], x, y, size, "middle", colour=ink, bold=True))
+    return words
+
+
+def _lines(notes: Sequence[str]) -> list[str]:
+    """The notes in lines that aren't wider than the picture has to be."""
+    return [line for note in notes for line in textwrap.wrap(note, COLUMNS)]
 
 
 def figures_html(title: str, claim: str, figures: Sequence[tuple[str, go.Figure]], source: Mapping[str, str]) -> str:
