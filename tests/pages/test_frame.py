@@ -7,7 +7,13 @@ from ui.frame import links
 from ui.frame.shell import MENU
 
 PAGES = [name for pages in MENU.values() for name in pages]
-SHOWN = {"heads": ["Model"], "inside": ["Mask"], "cost": [], "learn": []}  # at first; the others show all three
+SHOWN = {
+    "heads": ["Model"],
+    "effects": ["Model"],
+    "inside": ["Mask"],
+    "cost": [],
+    "learn": [],
+}  # at first; the others show all three
 
 
 def shared(app) -> list[str]:
