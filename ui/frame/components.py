@@ -60,8 +60,7 @@ def token_strip(
 
     Args:
         shown: the maps of a layer and their tokens.
-        chosen: what the page (a link, a selector) wants; a later choice in the strip counts until the page wants
-            something else.
+        chosen: what the page wants (a link, a selector); a later choice in the strip counts until that changes.
         look: colours and sizes.
         key: of the component, unique on the page.
         source: names the maps for the cache of messages: model id, text, mask, reading. The layer is added here.
@@ -105,7 +104,7 @@ def token_strip(
 
 def _are_indices(sent: Any, n: int) -> bool:
     """Whether the browser sent a list of places below n."""
-    return isinstance(sent, list) and all(place in range(n) for place in sent)
+    return isinstance(sent, list) and all(isinstance(place, int) and 0 <= place < n for place in sent)
 
 
 def overview(
