@@ -6,6 +6,7 @@ from analysis.effects.joint import Joint
 from ui.effects import data
 from ui.effects.choices import View, first_prompt
 from ui.effects.words import probability
+from ui.frame.captions import small
 from ui.frame.choose import choose
 from ui.frame.languages import _, plain
 from viz.theme import shortened
@@ -32,6 +33,8 @@ def _prompt(view: View) -> None:
     """Which prompt is looked at: the question that all is about."""
     numbers = {n: f"{n}. {shortened(each.prompt, COLUMNS)} …" for n, each in enumerate(view.asked.questions, 1)}
     choose(_("Prompt"), "prompt", numbers, first_prompt(view), key="effects_prompt", bare=True)
+    with st.container(key="effects-whole"):  # on a phone, where the menu shows its beginning only
+        small(f"{view.question.prompt} …")
 
 
 def _everything_on(view: View) -> tuple[float, float]:

@@ -56,8 +56,9 @@ LIMITS_STATES = (
 
 
 def signed(value: float) -> str:
-    """A change, with its sign and a true minus: −2.58."""
-    return f"{value:+.2f}".replace("-", "−")
+    """A change, with its sign and a true minus: −2.58; 0.00 has no sign."""
+    said = f"{value:+.2f}"
+    return "0.00" if float(said) == 0 else said.replace("-", "−")
 
 
 def between(interval: tuple[float, float] | None) -> str:
