@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from analysis.effects.effects import Effects, measure
@@ -111,7 +112,8 @@ def summary(effects: Effects) -> str:
     ]
     if n := int(effects.unlikely.sum()):
         lines.append(f"          for {n} of them neither answer is likely: effects on their difference say little")
-    lines += ["", f"off: {effects.off:8} effect on the difference       attention   direct"]
+    if effects.heads.size:
+        lines += ["", f"off: {effects.off:8} effect on the difference       attention   direct"]
     direct = effects.direct()
     ranked = effects.ranked()
     for head in [*ranked[:SHOWN_HEADS], *ranked[-1:]]:
@@ -119,6 +121,7 @@ def summary(effects: Effects) -> str:
         attention = "" if looks[head] != looks[head] else f"{looks[head]:.2f}"
         written = "" if direct is None else f"{direct[head]:+.2f}"
         lines.append(f"{head!s:>12}  {mean[head]:+.2f} {interval:20}    {attention:>8}  {written:>8}")
+    lines += _layer_lines(effects, "+.2f")
     found = effects.rank_correlation()
     if found is not None:
         interval = "" if found.interval is None else f" [{found.interval[0]:+.2f}, {found.interval[1]:+.2f}]"
@@ -139,13 +142,25 @@ def state_summary(effects: StateEffects) -> str:
     lines = [
         f"model     {effects.model_label}",
         f"sentences {effects.n}; it predicts no token, so the measure is how far the sentence's vector turns",
-        "",
-        f"off: {effects.off:8} cosine distance",
     ]
+    if order:
+        lines += ["", f"off: {effects.off:8} cosine distance"]
     for value, layer, head in order[:SHOWN_HEADS]:
         interval = "" if bounds is None else f"[{bounds[0, layer, head]:.4f}, {bounds[1, layer, head]:.4f}]"
         lines.append(f"{f'{layer + 1}-{head + 1}':>12}  {value:.4f} {interval}")
-    return "\n".join(lines)
+    return "\n".join(lines + _layer_lines(effects, ".4f"))
+
+
+def _layer_lines(effects: Effects | StateEffects, digits: str) -> list[str]:
+    """The layers whose FFN, and those which whole, do most when they are off; nothing for what wasn't asked for."""
+    lines = []
+    for name, values in (("FFNs", effects.ffns), ("layers", effects.layers)):
+        if values is not None:
+            mean = values.mean(axis=0)  # (L,)
+            strongest = np.argsort(-np.abs(mean), kind="stable")[:SHOWN_HEADS]
+            listed = ", ".join(f"{layer + 1} ({mean[layer]:{digits}})" for layer in strongest.tolist())
+            lines += ["", f"{name} off: {listed}"] if not lines else [f"{name} off: {listed}"]
+    return lines
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -63,12 +63,7 @@ def report(effects: Effects, about: Mapping[str, Any] | None = None) -> dict[str
         "prompts": _prompts(effects),
         "heads": _heads(effects),
     }
-    for name, values in (("ffns", effects.ffns), ("layers", effects.layers)):
-        if values is not None:
-            out[name] = [
-                {"layer": layer + 1, "effect": float(each.mean()), "each": _each(each)}
-                for layer, each in enumerate(values.T)
-            ]
+    out |= _of_layers(effects)
     if effects.parts is not None:
         parts = effects.parts
         out["parts"] = {
@@ -83,7 +78,6 @@ def report(effects: Effects, about: Mapping[str, Any] | None = None) -> dict[str
 def state_report(effects: StateEffects, about: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """What was measured on a model that predicts nothing. `effect` is the cosine distance of the sentence's vector."""
     bounds, mean = effects.interval(), effects.sentence.mean(axis=0)
-    tokens = np.mean([each.mean(axis=-1) for each in effects.tokens], axis=0)  # (L, h)
     return {
         "model": effects.model_id,
         "label": effects.model_label,
@@ -104,12 +98,25 @@ def state_report(effects: StateEffects, about: Mapping[str, Any] | None = None) 
                 "head": head + 1,
                 "effect": float(mean[layer, head]),
                 "interval": None if bounds is None else bounds[:, layer, head].tolist(),
-                "tokens": float(tokens[layer, head]),
+                "tokens": float(np.mean([each[layer, head].mean() for each in effects.tokens])),
                 "each": np.round(effects.sentence[:, layer, head], DIGITS).tolist(),
             }
             for layer in range(effects.shape[0])
             for head in range(effects.shape[1])
         ],
+        **_of_layers(effects),
+    }
+
+
+def _of_layers(effects: Effects | StateEffects) -> dict[str, Any]:
+    """FFNs and whole layers, each where it was asked for."""
+    return {
+        name: [
+            {"layer": layer + 1, "effect": float(each.mean()), "each": _each(each)}
+            for layer, each in enumerate(values.T)
+        ]
+        for name, values in (("ffns", effects.ffns), ("layers", effects.layers))
+        if values is not None
     }
 
 

@@ -88,6 +88,19 @@ def test_a_model_that_predicts_nothing_says_how_far_its_vectors_turn(prompts, tm
     assert "predicts no token" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("model", ["tiny", "toy"])
+def test_without_the_heads_only_the_rest_is_listed(model, prompts, tiny, tmp_path, monkeypatch, capsys, recwarn):
+    if model == "toy":
+        monkeypatch.undo()
+    out = tmp_path / "out.json"
+    assert run(prompts, "--model", model, "--parts", "ffns", "--json", out) == 0
+    found, printed = json.loads(out.read_text()), capsys.readouterr().out
+    assert found["heads"] == [] and found["ffns"] and "layers" not in found
+    strongest = max(found["ffns"], key=lambda each: abs(each["effect"]))
+    assert f"FFNs off: {strongest['layer']} (" in printed and "off: zero" not in printed
+    assert not [warning for warning in recwarn if warning.category is RuntimeWarning]
+
+
 def test_a_killed_run_goes_on_to_the_same_bytes(tiny, tmp_path, monkeypatch):
     """Killed hard, in a process of its own; what was finished is kept and not computed again."""
     prompts = tmp_path / "prompts.jsonl"
