@@ -29,6 +29,8 @@ STYLE = """<style>
 .st-key-effects-question .stProgress { min-width: 10rem; }
 @media (min-width: 641px) { [data-testid="stLayoutWrapper"]:has(> .st-key-effects-whole) { display: none; } }
 @media (max-width: 640px) {  /* controls in pairs, so that the picture stands on a phone's first screen */
+  :is(.st-key-effects-controls, .st-key-effects-question) { gap: 0.5rem; }
+  .st-key-effects-whole { margin-top: -0.75rem; }
   .st-key-effects-controls > * { flex: 1 1 30%; min-width: 0; width: auto !important; }
   .st-key-effects-controls > :first-child { flex-basis: 60%; }
   .st-key-effects-question > * { flex: 1 1 40%; min-width: 0; width: auto !important; }
