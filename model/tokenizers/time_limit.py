@@ -22,6 +22,7 @@ class TimeLimit(Generic[T]):
         self.seconds = seconds
         self._places = threading.Semaphore(at_once)
         self._given_up: list[threading.Thread] = []
+        self._lock = threading.Lock()  # of that list
 
     def run(self, call: Callable[[], T]) -> T:
         """What `call` returns or raises. TimeoutError: it took too long, or one before it still does."""
@@ -44,11 +45,13 @@ class TimeLimit(Generic[T]):
         if faults:
             raise faults[0]
         if not results:
-            self._given_up.append(thread)
+            with self._lock:
+                self._given_up.append(thread)
             raise TimeoutError
         return results[0]
 
     def _is_busy(self) -> bool:
         """Whether a call that was given up still runs."""
-        self._given_up = [thread for thread in self._given_up if thread.is_alive()]
-        return bool(self._given_up)
+        with self._lock:
+            self._given_up = [thread for thread in self._given_up if thread.is_alive()]
+            return bool(self._given_up)

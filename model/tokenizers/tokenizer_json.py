@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -341,7 +342,7 @@ def _goes_on(text: str, start: int, last_end: int) -> bool:
         return False
     before, here = text[start - 1], text[start]
     if here.isdigit():
-        return before.isdigit() or (before == " " and not text[: start - 1][-1:].isspace())
+        return before.isdigit() or (before == " " and not text[max(start - 2, 0) : start - 1].isspace())
     is_mark, was_mark = (unicodedata.category(c).startswith("M") for c in (here, before))
     return is_mark or (was_mark and here.isalpha() and before not in VARIATION_SELECTORS)
 
@@ -362,16 +363,17 @@ def _bytes_of_characters() -> dict[str, int]:
 _BYTES = _bytes_of_characters()
 
 
+def _bytes_as_numbers(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeDecodeError)
+    return "".join(f"<0x{byte:02X}>" for byte in error.object[error.start : error.end]), error.end
+
+
+_AS_NUMBERS = "headwork.bytes_as_numbers"
+codecs.register_error(_AS_NUMBERS, _bytes_as_numbers)
+
+
 def _byte_level_label(piece: str) -> str:
     """The text that a byte-level token stands for; bytes that are no whole character are shown as <0xF0>."""
     if any(c not in _BYTES for c in piece):
         return visible(piece)
-    raw, out = bytes(_BYTES[c] for c in piece), ""
-    while raw:
-        try:
-            return visible(out + raw.decode("utf-8"))
-        except UnicodeDecodeError as error:
-            out += raw[: error.start].decode("utf-8")
-            out += "".join(f"<0x{byte:02X}>" for byte in raw[error.start : error.end])
-            raw = raw[error.end :]
-    return visible(out)
+    return visible(bytes(_BYTES[c] for c in piece).decode("utf-8", _AS_NUMBERS))

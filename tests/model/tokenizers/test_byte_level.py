@@ -1,5 +1,7 @@
 """Byte-level BPE as decoders use it (GPT-2, SmolLM2): readable labels, and pieces of one word together."""
 
+import time
+
 import pytest
 import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
@@ -40,6 +42,16 @@ def test_a_piece_with_whole_characters_and_a_part_of_one_shows_both():
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     tokens = FastTokenizer(backend).encode("é 我", limit=20)
     assert tokens.labels == ("é▁<0xE6>", "<0x88>", "<0x91>")
+
+
+def test_the_label_of_a_long_piece_of_no_characters_takes_no_longer_than_its_bytes():
+    n = 400_000  # of a vocabulary that a person brings; byte by byte with a copy of the rest: a minute
+    backend = tokenizers.Tokenizer(models.BPE({"ÿ" * n: 0}, []))  # ÿ is FF in GPT-2's alphabet
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer = FastTokenizer(backend)
+    start = time.process_time()
+    assert tokenizer.label_of(0) == "<0xFF><0xFF><0xFF><0xFF><0xFF><…"
+    assert time.process_time() - start < 2
 
 
 @pytest.mark.parametrize(
