@@ -10,12 +10,14 @@ from __future__ import annotations
 import copy
 import statistics
 import time
+from collections.abc import Mapping
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 PROBE = {16: 8, 128: 3}  # tokens of a short and a long sentence → rounds: a quarter of a second at BERT-base's size
+ONE_TOKEN = {1: 20}  # a decoder that writes runs one token at a time: there packing can cost five times as much
 _CLEARLY_FASTER = 0.9  # of the plain block's time, in the mean of both: CPU times of one block differ by some 5 %
 _TOLERANCE = 1e-4  # of the largest output: float32 products summed in another order differ by some 1e-6
 
@@ -45,12 +47,13 @@ class PackedLinear(nn.Module):
         return torch.ops.mkldnn._linear_pointwise(x, self._packed, self.bias, "gelu", [], algorithm)  # type: ignore[no-any-return]
 
 
-def pack(module: nn.Module, *, only_if_faster: bool = False) -> bool:
+def pack(module: nn.Module, *, only_if_faster: bool = False, writes: bool = False) -> bool:
     """Replaces every nn.Linear below `module` by a PackedLinear and drops the plain weights.
 
     Args:
         module: float32, on the CPU, no longer to be trained.
         only_if_faster: `module` is a list of blocks alike: time the first one both ways, and pack only where it pays.
+        writes: it has to pay for one token at a time too.
 
     Returns:
         Whether it was done. Nothing is changed where the operators are missing or disagree with F.linear.
@@ -63,7 +66,7 @@ def pack(module: nn.Module, *, only_if_faster: bool = False) -> bool:
     ]
     if not linears or not _packing_works(linears[0][2]):
         return False
-    if only_if_faster and not _packing_pays(next(module.children())):
+    if only_if_faster and not _packing_pays(next(module.children()), writes):
         return False
     while linears:  # each plain weight is let go of before the next is packed
         parent, name, linear = linears.pop()
@@ -95,12 +98,12 @@ def _packing_works(linear: nn.Linear) -> bool:
         return False
 
 
-def _packing_pays(block: nn.Module) -> bool:
+def _packing_pays(block: nn.Module, writes: bool) -> bool:
     """Whether a packed block is clearly faster. Found out once for each size, so that equal models give equal maps."""
     linears = [child for child in block.modules() if isinstance(child, nn.Linear)]
-    sizes = (torch.get_num_threads(), *(linear.weight.shape for linear in linears))
+    sizes = (torch.get_num_threads(), writes, *(linear.weight.shape for linear in linears))
     if sizes not in _pays:
-        times = packed_times(block, linears[0].in_features)
+        times = packed_times(block, linears[0].in_features, PROBE | ONE_TOKEN if writes else PROBE)
         _pays.setdefault(sizes, statistics.geometric_mean(times.values()) <= _CLEARLY_FASTER)  # of two loads at once
     return _pays[sizes]
 
@@ -109,8 +112,8 @@ _pays: dict[tuple[object, ...], bool] = {}
 
 
 @torch.inference_mode()
-def packed_times(block: nn.Module, d_model: int) -> dict[int, float]:
-    """Time of a packed copy of a block over the block's own, for one short and one long sentence: {N: ratio}.
+def packed_times(block: nn.Module, d_model: int, probe: Mapping[int, int] = PROBE) -> dict[int, float]:
+    """Time of a packed copy of a block over the block's own, for sentences of each length in `probe`: {N: ratio}.
 
     The whole block is timed, not its products alone: what packing saves is more with its fused GELU, and less where
     attention itself takes the time.
@@ -119,7 +122,7 @@ def packed_times(block: nn.Module, d_model: int) -> dict[int, float]:
     pack(packed)
     clock = time.thread_time if torch.get_num_threads() == 1 else time.perf_counter  # CPU time: others hardly count
     times = {}
-    for n_tokens, rounds in PROBE.items():
+    for n_tokens, rounds in probe.items():
         x = torch.linspace(-1.0, 1.0, n_tokens * d_model).view(1, n_tokens, d_model)  # (B, N, d_model)
         fastest = [float("inf"), float("inf")]
         for _ in range(rounds):  # in turn, and the fastest of each, so that other work on the machine decides nothing

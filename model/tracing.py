@@ -38,7 +38,7 @@ class AttentionModel:
         self.sha256 = sha256
         self.tokenizer = tokenizer
         self.transformer = transformer.eval().requires_grad_(False)
-        self.is_packed = packed and pack(self.transformer.blocks, only_if_faster=True)
+        self.is_packed = packed and pack(self.transformer.blocks, only_if_faster=True, writes=self.has_output)
 
     @property
     def id(self) -> str:

@@ -290,6 +290,15 @@ def test_packing_is_decided_by_the_block_at_a_short_and_a_long_sentence(
     assert isinstance(tiny.blocks[0].ffn.W_1, PackedLinear) is done
 
 
+@pytest.mark.parametrize(("writes", "done"), [(False, True), (True, False)])
+def test_a_model_that_writes_is_packed_only_where_single_tokens_gain_too(tiny, monkeypatch, writes, done):
+    if not pack(torch.nn.Sequential(torch.nn.Linear(8, 8))):
+        pytest.skip("this build of torch has no packed oneDNN product")
+    of_each = {1: 5.0, 16: 0.5, 128: 0.5}
+    monkeypatch.setattr("model.packed.packed_times", lambda _block, _d_model, probe: {n: of_each[n] for n in probe})
+    assert pack(tiny.blocks, only_if_faster=True, writes=writes) is done
+
+
 def test_models_of_one_size_are_all_packed_or_all_plain(tiny, monkeypatch):
     times = iter([{16: 0.5, 128: 0.5}, {16: 2.0, 128: 2.0}, {16: 2.0, 128: 2.0}])
     monkeypatch.setattr("model.packed.packed_times", lambda *_: next(times))
