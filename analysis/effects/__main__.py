@@ -153,7 +153,7 @@ def state_summary(effects: StateEffects) -> str:
 
 def _layer_lines(effects: Effects | StateEffects, digits: str) -> list[str]:
     """The layers whose FFN, and those which whole, do most when they are off; nothing for what wasn't asked for."""
-    lines = []
+    lines: list[str] = []
     for name, values in (("FFNs", effects.ffns), ("layers", effects.layers)):
         if values is not None:
             mean = values.mean(axis=0)  # (L,)

@@ -4,7 +4,6 @@ Keys of the session begin with "effects_", names in the link don't: other pages 
 """
 
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 import streamlit as st
@@ -94,15 +93,15 @@ def read(model_id: str) -> View | None:
         chosen = choose(_("Prompts"), "set", sets, next(iter(sets)), key="effects_set", on_change=_other_prompts)
     with off_place:
         about = "\n\n".join(_(each) for each in OFF_ABOUT.values())
-        off = cast(Off, choose(_("Switched off to"), "off", translated(OFF), "zero", key="effects_off", help=about))
-    measured = None if chosen == OWN else data.shipped(chosen, cast(Off, off), model_id)
+        off: Off = choose(_("Switched off to"), "off", translated(OFF), "zero", key="effects_off", help=about)
+    measured = None if chosen == OWN else data.shipped(chosen, off, model_id)
     if measured is not None:
         questions = measured.questions
     else:
         questions = own.questions(model_id) if chosen == OWN else data.questions_of(chosen, model_id)
     if not questions:
         return None
-    asked = Asked(model_id, questions, cast(Off, off))
+    asked = Asked(model_id, questions, off)
     if measured is None:
         measured = runs.found(runs.of_heads(asked)[0])
     with head_place:

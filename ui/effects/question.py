@@ -41,7 +41,8 @@ def _everything_on(view: View) -> tuple[float, float]:
     """Both probabilities with no head off: known where the prompts are measured, else one run."""
     if view.measured is None:
         return _of(data.with_off(view.asked, [], view.prompt))
-    return tuple(float(view.measured.of_prompts(name)[view.prompt]) for name in ("p_right", "p_wrong"))
+    right, wrong = (float(view.measured.of_prompts(name)[view.prompt]) for name in ("p_right", "p_wrong"))
+    return right, wrong
 
 
 def _of(found: Joint) -> tuple[float, float]:

@@ -60,7 +60,7 @@ def show(model_id: str, export_place) -> None:
     with word_place:
         word = choose(_("at this token"), "word", names, _most_seen(attention, token) + 1, key="effects_word") - 1
     with kind_place:
-        of = cast(Of, choose(_("What turns"), "turns", translated(KINDS), "token", key="effects_turns", wide=True))
+        of: Of = choose(_("What turns"), "turns", translated(KINDS), "token", key="effects_turns", wide=True)
     with off_place:
         kinds = {name: title for name, title in translated(OFF).items() if name != "position"}
         off = cast(Off, choose(_("Switched off to"), "off", kinds, "zero", key="effects_state_off"))

@@ -1,5 +1,6 @@
 """What the page Does it matter? calls things, how it is read, and how far it goes."""
 
+from analysis.effects.runs import Off
 from ui.frame.languages import _
 
 SETS = {
@@ -9,7 +10,7 @@ SETS = {
     "capitals": "Facts: capital cities",
     "gender": "Pronouns: he or she, after a name",
 }
-OFF = {"zero": "zero", "mean": "mean", "position": "mean by position"}
+OFF: dict[Off, str] = {"zero": "zero", "mean": "mean", "position": "mean by position"}
 OFF_ABOUT = {
     "zero": "Zero: the head's output becomes 0. A head that always writes the same then looks important, since later "
     "layers count on it.",

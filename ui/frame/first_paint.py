@@ -25,4 +25,4 @@ def hide_until_it_stands() -> None:
         if section == "theme":
             message.font_sources.add(config_name="headwork", source_url=f"data:text/css,{quote(HIDDEN)}")
 
-    app_session._populate_theme_msg = populate_and_hide
+    app_session._populate_theme_msg = populate_and_hide  # type: ignore[assignment]
