@@ -37,6 +37,11 @@ class App:
             self.test.query_params[name] = value
         return self.run()
 
+    def open_page(self, name: str, **link: str) -> "App":
+        """Opens a page straight away, as a link to it does, without one on Attention before."""
+        self.test.switch_page(f"pages/{name}.py")
+        return self.open(**link)
+
     def run(self) -> "App":
         self.test.run()
         assert not self.test.exception, self.test.exception
@@ -135,13 +140,7 @@ def inside(app):
             self.app = app
 
         def open(self, tab="steps", **link):
-            for name, value in link.items():
-                app.test.query_params[name] = value
-            app.run()
-            app.test.switch_page("pages/inside.py")
-            for name, value in link.items():  # a page change in the browser keeps the link that it was opened with
-                app.test.query_params[name] = value
-            app.run()
+            app.open_page("inside", **link)
             return self.tab(tab) if tab != "steps" else self
 
         def tab(self, name):

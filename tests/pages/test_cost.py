@@ -22,13 +22,7 @@ def cost(app, monkeypatch):
             self.app = app
 
         def open(self, tab=TABS[0], **link):
-            for name, value in link.items():
-                app.test.query_params[name] = value
-            app.run()
-            app.test.switch_page("pages/cost.py")
-            for name, value in link.items():
-                app.test.query_params[name] = value
-            app.run()
+            app.open_page("cost", **link)
             return self.tab(tab) if tab != TABS[0] else self
 
         def tab(self, name):

@@ -42,11 +42,7 @@ def effects(app):
     """Opens the page with a link."""
 
     def open_with(**link: str):
-        app.open(**{name: value for name, value in link.items() if name in ("lang", "model", "text")})
-        app.test.switch_page("pages/effects.py")
-        for name, value in link.items():
-            app.test.query_params[name] = value
-        return app.run()
+        return app.open_page("effects", **link)
 
     return open_with
 

@@ -424,9 +424,15 @@ DEPENDENT = [
 ]
 
 
-@pytest.mark.parametrize(
-    "link", [*({name: value} for name, values in BOUND.items() for value in values[:3]), *DEPENDENT], ids=str
-)
+# Each value once: choices that don't touch each other several in a link, the others alone.
+ALONE = [{name: value} for name in ("view", "show", "pinned") for value in BOUND[name]]
+TOGETHER = [
+    {name: values[i] for name, values in BOUND.items() if {name: values[0]} not in ALONE and i < len(values)}
+    for i in range(3)
+]
+
+
+@pytest.mark.parametrize("link", [*TOGETHER, *ALONE, *DEPENDENT], ids=str)
 def test_every_choice_comes_from_the_link_and_stays_in_it(app, link):
     app.open(**link).run()
     assert {name: app.link.get(name) for name in link} == link

@@ -15,19 +15,13 @@ from ui.frame import links
 from ui.heads import corpus as heads_corpus
 from ui.heads import data, own
 
-SHARED = ("text", "model", "mask", "lang")
-
 
 @pytest.fixture
 def heads(app):
     """Opens the page with a link."""
 
     def open_with(**link: str):
-        app.open(**{name: value for name, value in link.items() if name in SHARED})
-        app.test.switch_page("pages/heads.py")
-        for name, value in link.items():  # the page that AppTest opens first has a view of its own
-            app.test.query_params[name] = value
-        return app.run()
+        return app.open_page("heads", **link)
 
     return open_with
 

@@ -40,11 +40,7 @@ def learn(app):
     def open_with(**link):
         one = app if not opened else App()
         opened.append(one)
-        one.open(**{name: value for name, value in link.items() if name in ("lang", "model")})
-        one.test.switch_page("pages/learn.py")
-        for name, value in link.items():
-            one.test.query_params[name] = value
-        return one.run()
+        return one.open_page("learn", **link)
 
     yield open_with
     for one in opened:

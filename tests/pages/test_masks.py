@@ -23,14 +23,9 @@ def lab(app, monkeypatch):
     runs._results.clear()
 
     def open_at(tab: str = "", **link: str):
-        for name, value in ({"compare": "masks"} | link).items():  # one model under two masks
-            app.test.query_params[name] = value
-        app.run()
-        app.test.switch_page("pages/masks.py")
-        app.test.query_params["compare"] = link.get("compare", "masks")
         if tab:
             app.test.session_state["mask_tab_tabs_en"] = TABS[tab]
-        return app.run()
+        return app.open_page("masks", **{"compare": "masks"} | link)  # one model under two masks
 
     return open_at
 
