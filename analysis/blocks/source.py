@@ -64,7 +64,7 @@ _PLACES: dict[str, tuple[Callable[..., Any], str, str]] = {
     "block_output": (TransformerBlock.forward, "output = ", ""),
     "layer_norm": (LayerNorm.forward, "output, mean, inverse =", ""),
     "rms_norm": (RMSNorm.forward, "inverse = torch.rsqrt", "output ="),
-    "next": (Transformer.logits, "matrix: nn.Module", "return F.linear"),
+    "next": (Transformer.logits, "return F.linear", "return F.linear"),
 }
 
 
