@@ -24,6 +24,7 @@ def one_line(monkeypatch):
     monkeypatch.setattr(runs, "line", lambda: made)
     monkeypatch.setattr(runs, "WORKERS", 1)
     runs._kept.clear()
+    runs._begun.clear()
     data.results.clear()
     data.encoded.clear()
 

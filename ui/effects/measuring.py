@@ -28,7 +28,7 @@ def panel(key: Key, compute: Callable[[Store, Progress], Any], about: str) -> No
         is_paused = run is not None and run.key == key and run.job.state == "resting"
         if st.button(_("Continue") if is_paused else _("Measure"), type="primary", key="effects_measure"):
             if run is not None and is_paused:
-                run.job.go()
+                run.go()
             else:
                 runs.start(key, compute)
             st.rerun()
@@ -51,7 +51,7 @@ def _progress() -> None:
     if run is None or not run.job.is_busy:
         st.rerun()
         return
-    run.job.seen()
+    run.seen()
     if run.job.state == "waiting":
         ahead = run.job.ahead
         said = _("In line: yours is next.")
@@ -63,7 +63,7 @@ def _progress() -> None:
             said += " · " + _("about {time} left").format(time=_time(left))
     st.progress(run.job.share, text=said)
     if st.button(_("Stop"), key="effects_stop", help=_("What is finished is kept, and the run can go on later.")):
-        run.job.rest()
+        runs.stop()
         st.rerun()
 
 

@@ -1,14 +1,17 @@
 """Long runs of this page: every head off on one's own prompts, or a prompt patched. One a session, in the line.
 
-What is finished is kept under what was asked, for everybody who asks the same.
+Sessions that ask the same at the same time share one run. What is finished is kept under what was asked, for everybody
+who asks the same.
 """
 
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from weakref import WeakValueDictionary
 
 import streamlit as st
 
@@ -23,6 +26,7 @@ from ui.frame.background import line, session
 from ui.frame.jobs import Job
 
 RUN = "effects_run"  # session state
+HERE = "effects_here"  # session state: says in any thread whether this session still lives
 WORKERS = min(2, os.cpu_count() or 1)  # threads; more would leave nothing to the other visitors of a small server
 MOST_KEPT = 16  # results, each at most a few MB
 
@@ -40,6 +44,7 @@ class Run:
     Attributes:
         key: what was asked.
         job: its place in the line.
+        askers: of each session that waits for it, what says whether that session still lives.
     """
 
     def __init__(self, key: Key, compute: Callable[[Store, Progress], Any]) -> None:
@@ -47,7 +52,8 @@ class Run:
         self._compute = compute
         self._folder = TemporaryDirectory(prefix="headwork-effects-")  # goes with this object
         self._began = (time.monotonic(), 0.0)
-        self.job = Job(line(), self._work(), is_here=session())
+        self.askers = {_here()}
+        self.job = Job(line(), self._work(), is_here=lambda: any(is_here() for is_here in self.askers.copy()))
 
     @property
     def seconds_left(self) -> float | None:
@@ -55,6 +61,24 @@ class Run:
         began, share = self._began
         done = self.job.share - share
         return (time.monotonic() - began) * (1 - self.job.share) / done if done > 0.01 else None
+
+    def seen(self) -> None:
+        """A sign of life of this session, which waits for it from now on."""
+        self.askers.add(_here())
+        self.job.seen()
+
+    def go(self) -> None:
+        """Starts it, or takes it up again, for this session and whoever waits for it already."""
+        self.seen()
+        self.job.go()
+
+    def leave(self, *, left_alone: bool = False) -> bool:
+        """This session doesn't wait for it any more. It rests, which is said, unless somebody else does."""
+        self.askers.discard(_here())
+        if any(is_here() for is_here in self.askers.copy()):
+            return False
+        self.job.rest(left_alone=left_alone)
+        return True
 
     def _work(self) -> Iterator[float]:
         while True:
@@ -88,6 +112,18 @@ def _keep(key: Key, found: Any) -> None:
         kept.pop(old, None)
 
 
+@st.cache_resource(show_spinner=False)
+def _begun() -> tuple[threading.Lock, WeakValueDictionary[Key, Run]]:
+    """Runs that some session of this server holds, finished or not."""
+    return threading.Lock(), WeakValueDictionary()
+
+
+def _here() -> Callable[[], bool]:
+    """The same object for one session at all times."""
+    found: Callable[[], bool] = st.session_state.setdefault(HERE, session())
+    return found
+
+
 def found(key: Key) -> Any | None:
     """What somebody has computed under this name."""
     return _kept().get(key)
@@ -100,22 +136,33 @@ def run() -> Run | None:
 
 
 def start(key: Key, compute: Callable[[Store, Progress], Any]) -> None:
-    """Begins a run in place of the session's last one."""
+    """Begins a run in place of the session's last one, or joins that of somebody who asked the same."""
     forget()
-    made = st.session_state[RUN] = Run(key, compute)
-    made.job.go()
+    lock, begun = _begun()
+    with lock:
+        made = begun.get(key)
+        if made is None or made.job.state in ("finished", "failed"):
+            made = begun[key] = Run(key, compute)
+        st.session_state[RUN] = made
+        made.go()
+
+
+def stop() -> None:
+    """Pauses the session's run. One for which others wait goes on without this session."""
+    if (held := run()) is not None and not held.leave():
+        del st.session_state[RUN]
 
 
 def forget() -> None:
     """Gives the session's run up."""
     if (held := st.session_state.pop(RUN, None)) is not None:
-        held.job.rest()
+        held.leave()
 
 
 def leave() -> None:
-    """The person went to another page: what runs rests, and its place is free."""
+    """The person went to another page: what runs rests, and its place is free, unless others wait for it."""
     if (held := run()) is not None and held.job.is_busy:
-        held.job.rest(left_alone=True)
+        held.leave(left_alone=True)
 
 
 def of_heads(asked: Asked) -> tuple[Key, Callable[[Store, Progress], Measured]]:

@@ -1,5 +1,6 @@
 """Long runs of the page Does it matter?: paused and gone on with, without computing again what is finished."""
 
+import threading
 import time
 
 import numpy as np
@@ -24,8 +25,10 @@ def model(monkeypatch):
     monkeypatch.setattr(runs, "line", lambda: line)
     monkeypatch.setattr(runs, "WORKERS", 1)
     runs._kept.clear()
+    runs._begun.clear()
     yield made
     runs._kept.clear()
+    runs._begun.clear()
 
 
 def until(condition, seconds=30):
@@ -61,6 +64,40 @@ def test_a_run_that_was_paused_goes_on_with_what_it_has_and_finds_the_same(model
     of, _problems = encode_questions(model, QUESTIONS)
     whole = measure(model, of, parts=("heads", "ffns", "layers"))
     np.testing.assert_allclose(runs.found(key).each, whole.heads, rtol=0, atol=6e-4)  # a record has three digits
+
+
+def test_two_sessions_that_ask_the_same_at_once_share_one_run_which_rests_when_both_have_stopped(model, monkeypatch):
+    sessions = [{}, {}]
+    key, compute = runs.of_heads(Asked("tiny", QUESTIONS, "zero"))
+    begun, may_end = threading.Event(), threading.Event()
+    times = []
+
+    def slow(store, progress):
+        times.append(1)
+        begun.set()
+        assert may_end.wait(30)
+        return compute(store, progress)
+
+    def as_session(n, do):
+        monkeypatch.setattr(runs.st, "session_state", sessions[n])
+        monkeypatch.setattr(runs, "session", lambda: lambda: True)
+        return do()
+
+    try:
+        for n in (0, 1):
+            as_session(n, lambda: runs.start(key, slow))
+        shared = as_session(0, runs.run)
+        assert begun.wait(30) and as_session(1, runs.run) is shared
+        as_session(0, runs.stop)
+        assert as_session(0, runs.run) is None and not shared.job.rests_soon, "stopped for somebody else too"
+        as_session(1, runs.stop)
+        assert shared.job.rests_soon and as_session(1, runs.run) is shared
+        as_session(1, shared.go)
+    finally:
+        may_end.set()
+    until(lambda: not shared.job.is_busy)
+    assert shared.job.state == "finished", shared.job.error
+    assert len(times) == 1 and runs.found(key) is not None
 
 
 def test_who_asks_the_same_finds_the_result_and_another_way_to_switch_off_is_another_question(model):
