@@ -128,4 +128,9 @@ def _from_json(line: str) -> Question:
     values = {name: content.get(name, "") for name in _FIELDS}
     if not all(isinstance(value, str) for value in values.values()):
         raise HeadworkError("prompt, right and wrong are texts in quotes.")
-    return checked(Question(**values))
+    return checked(Question(**{name: _whole(value) for name, value in values.items()}))
+
+
+def _whole(text: str) -> str:
+    """Half of a surrogate pair becomes U+FFFD: JSON can write it, but no file, hash or page takes it."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

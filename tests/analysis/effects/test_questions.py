@@ -58,6 +58,11 @@ def test_a_line_that_is_no_question_says_why_and_the_others_are_taken(line, said
     assert said in str(found.problems[0]) and len(str(found.problems[0])) < 300
 
 
+def test_half_a_character_in_json_becomes_the_sign_for_what_cant_be_read_and_a_whole_one_stays():
+    (question,) = parse_questions(r'{"prompt": "\ud800 x \ud83d\ude42", "right": "\udfff", "wrong": " b"}').questions
+    assert (question.prompt, question.right) == ("\ufffd x \U0001f642", "\ufffd")
+
+
 def test_two_thousand_prompts_are_bounded_and_said(tmp_path):
     path = tmp_path / "many.txt"
     path.write_text("".join(f"prompt {i} | a | b\n" for i in range(2000)))
