@@ -65,3 +65,19 @@ def test_heads_that_share_keys_say_so_where_they_are_pointed_at(page: Page, serv
     page.keyboard.press("Home")
     page.keyboard.press("ArrowDown")
     expect(page.locator(".overview .near figcaption")).to_have_text(re.compile("same keys and values as .-2, .-3"))
+
+
+def test_a_model_of_fewer_layers_and_back_after_a_choice_in_the_picture(page: Page, server: str):
+    """The slider of 30 layers gives way to buttons; a rerun of the picture alone must not mix up what they hold."""
+    page.goto(f"{server}/?model=smollm2-135m&text=Two+cats+slept.")
+    drawn(page)
+    page.get_by_role("button", name="Write on", exact=True).click()
+    expect(page.locator(".strip .token.written")).to_have_count(1)
+    settled(page)
+    for name in ("MiniLM", "SmolLM2"):
+        page.get_by_role("combobox", name="Model").click()
+        page.get_by_role("option", name=name).click()
+        settled(page)
+        drawn(page)
+    expect(page.get_by_role("slider", name="Layer")).to_have_attribute("aria-valuenow", "4")
+    expect(page.get_by_test_id("stAlert")).to_have_count(0)

@@ -207,7 +207,8 @@ def _toy() -> None:
 
 def _pick(label: str, name: str, n: int, first: int, menu: bool) -> int:
     """One of 1…n, in the link under `name`; `first` at first. A smaller model shows its last, a larger one it again."""
-    wish, key = f"{name}_wish", f"{name}_menu" if menu else name
+    # Each kind of widget has a key of its own: under one key the browser hands a slider the buttons' value, and None.
+    wish, key = f"{name}_wish", name + ("_menu" if menu else "_slider" if n > SEGMENTS else "")
     asked = st.session_state.get("wanted", {}).pop(name, None)  # by an example, or a click on a picture
     if asked is not None:
         st.session_state[wish] = asked

@@ -255,7 +255,7 @@ def _reads(model_id: str, language: str) -> bool:
 
 
 def _now() -> dict[str, Any]:
-    layer, head = st.session_state.get("layer"), st.session_state.get("head")
+    layer, head = st.session_state.get("layer_wish"), st.session_state.get("head_wish")
     model_id = str(st.session_state.get("model") or default_id())
     return {"model": model_id, "head": (layer, head) if layer and head else None}
 
