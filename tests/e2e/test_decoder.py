@@ -79,5 +79,5 @@ def test_a_model_of_fewer_layers_and_back_after_a_choice_in_the_picture(page: Pa
         page.get_by_role("option", name=name).click()
         settled(page)
         drawn(page)
-    expect(page.get_by_role("slider", name="Layer")).to_have_attribute("aria-valuenow", "4")
+    expect(page.get_by_role("slider", name="Layer")).to_have_value("4")
     expect(page.get_by_test_id("stAlert")).to_have_count(0)
