@@ -159,11 +159,12 @@ def _is_local(url: str) -> bool:
 
 
 def settled(page: Page) -> None:
-    """Waits until Streamlit has run the script for what was just done."""
+    """Waits until Streamlit has run the script for what was just done, and until the page is shown (first_paint.py)."""
     page.wait_for_timeout(250)  # widgets wait a moment before they report
     page.wait_for_selector(
         "[data-testid=stApp][data-test-connection-state=CONNECTED][data-test-script-state=notRunning]", timeout=60_000
     )
+    page.wait_for_selector(".stMainBlockContainer", state="visible", timeout=10_000)
 
 
 def complete(page: Page) -> None:

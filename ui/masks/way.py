@@ -50,7 +50,7 @@ def chosen() -> tuple[str, str] | None:
     if shown == "models":
         for name in ("with", "picture", "tab"):  # the session keeps them
             st.query_params.pop(name, None)
-    links.write("compare", shown, "" if "mask" in st.query_params else "models")
+    links.write("compare", shown, "masks" if "mask" in st.query_params else "models")
     return found if shown == "models" else None
 
 
