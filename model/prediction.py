@@ -53,6 +53,7 @@ class Prediction:
         """The score of every token of the vocabulary, after each token: (N, V)."""
         return self._logits(slice(None)).numpy()
 
+    @torch.inference_mode()
     def next(self, k: int = 5, position: int = -1) -> tuple[NextToken, ...]:
         """The k most probable tokens after the one at `position`, counted from 0 or back from the end of the text.
 
@@ -64,31 +65,44 @@ class Prediction:
             raise HeadworkError("There is no token {position}: the text has {n}.", position=shown(position), n=n)
         if not isinstance(k, int) or k < 1:
             raise HeadworkError("At least 1 next token can be asked for, not {k}.", k=shown(k))
-        return self.likeliest([position % n], k)[0]
+        return self._likeliest(self._logits([position % n]), k)[0]
 
-    @torch.inference_mode()
-    def likeliest(self, positions: list[int], k: int) -> list[tuple[NextToken, ...]]:
-        """As `next`, at several positions."""
-        found = []
-        for start in range(0, len(positions), _POSITIONS_AT_ONCE):
-            logits = self._logits(positions[start : start + _POSITIONS_AT_ONCE])
-            probabilities, ids = logits.softmax(-1).topk(min(k, logits.size(-1)))
-            found += [
-                tuple(next_token(self.tokenizer, id_, p) for id_, p in zip(*row, strict=True))
-                for row in zip(ids.tolist(), probabilities.tolist(), strict=True)
-            ]
-        return found
-
-    @torch.inference_mode()
     def surprise(self) -> NDArray[np.float32]:
         """−ln p of each token given those before it, in nats: (N,). NaN for the first, and for padding."""
-        surprise = torch.full((len(self.ids),), torch.nan)
-        ids = self.ids[: len(self.ids) - self.n_padding]
-        for start in range(0, len(ids) - 1, _POSITIONS_AT_ONCE):
-            came = torch.tensor(ids[start + 1 : start + 1 + _POSITIONS_AT_ONCE])
-            log_p = self._logits(slice(start, start + len(came))).log_softmax(-1)
-            surprise[start + 1 : start + 1 + len(came)] = -log_p.gather(-1, came[:, None])[:, 0]
-        return surprise.numpy()
+        return self.after_each(0)[1]
+
+    @torch.inference_mode()
+    def after_each(self, k: int, first: int = 0) -> tuple[list[tuple[NextToken, ...]], NDArray[np.float32]]:
+        """What is expected after each token from `first` on, and how surprising each is: one pass through the logits.
+
+        Args:
+            k: how many next tokens of each.
+            first: counted from 0.
+
+        Returns:
+            The k most probable next tokens after each, N − first of them; and the surprise at each, (N − first,), as
+            `surprise` has it: NaN at `first`, whose predictor isn't read.
+        """
+        n, n_text = len(self.ids), len(self.ids) - self.n_padding
+        found: list[tuple[NextToken, ...]] = []
+        surprise = torch.full((n - first,), torch.nan)
+        for start in range(first, n, _POSITIONS_AT_ONCE):
+            logits = self._logits(slice(start, min(start + _POSITIONS_AT_ONCE, n)))
+            if k:
+                found += self._likeliest(logits, k)
+            came = torch.tensor(self.ids[start + 1 : min(start + 1 + len(logits), n_text)], dtype=torch.long)
+            log_p = logits[: len(came)].log_softmax(-1)
+            at = start + 1 - first
+            surprise[at : at + len(came)] = -log_p.gather(-1, came[:, None])[:, 0]
+        return found, surprise.numpy()
+
+    def _likeliest(self, logits: torch.Tensor, k: int) -> list[tuple[NextToken, ...]]:
+        """The k most probable tokens of each row of logits (n, V)."""
+        probabilities, ids = logits.softmax(-1).topk(min(k, logits.size(-1)))
+        return [
+            tuple(next_token(self.tokenizer, id_, p) for id_, p in zip(*row, strict=True))
+            for row in zip(ids.tolist(), probabilities.tolist(), strict=True)
+        ]
 
 
 def next_token(tokenizer: Tokenizer, id_: int, probability: float) -> NextToken:

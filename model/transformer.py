@@ -259,11 +259,13 @@ class Transformer(nn.Module):
         """
         masks = [mask] * self.config.num_layers if mask is None or isinstance(mask, Tensor) else list(mask)
         n_keys = n_queries if n_keys is None else n_keys
+        shorter = {layer: window for layer, window in enumerate(self.config.windows) if 0 < window < n_keys}
+        if not shorter:
+            return masks
         back = torch.arange(n_keys - n_queries, n_keys)[:, None] - torch.arange(n_keys)[None, :]  # (N, N): i − j
-        for layer, window in enumerate(self.config.windows):
-            if 0 < window < n_keys:
-                layers_own = masks[layer]
-                masks[layer] = back < window if layers_own is None else layers_own & (back < window)
+        for layer, window in shorter.items():
+            layers_own = masks[layer]
+            masks[layer] = back < window if layers_own is None else layers_own & (back < window)
         return masks
 
     def _check_size(self, shape: tuple[int, ...], element_bytes: int, record: Record) -> None:

@@ -100,10 +100,14 @@ def checked(question: Question) -> Question:
     if not question.wrong.strip():
         raise HeadworkError("The wrong answer is missing.")
     if question.right == question.wrong:
-        raise HeadworkError(
-            "Both answers are {answer}: there is no difference to measure. Change one.", answer=shown(question.right)
-        )
+        raise _equal(question)
     return question
+
+
+def _equal(question: Question) -> HeadworkError:
+    return HeadworkError(
+        "Both answers are {answer}: there is no difference to measure. Change one.", answer=shown(question.right)
+    )
 
 
 def encode_question(model: AttentionModel, question: Question) -> EncodedQuestion:
@@ -117,9 +121,7 @@ def encode_question(model: AttentionModel, question: Question) -> EncodedQuestio
     ids, labels = encode_prompt(model, question.prompt)
     right, wrong = _answer(model, question, question.right), _answer(model, question, question.wrong)
     if right == wrong:
-        raise HeadworkError(
-            "Both answers are {answer}: there is no difference to measure. Change one.", answer=shown(question.right)
-        )
+        raise _equal(question)
     wanted = (question.cue or question.right).strip()
     return EncodedQuestion(question, ids, labels, right, wrong, _places(model, question.prompt, wanted))
 

@@ -38,17 +38,7 @@ def report(effects: Effects, about: Mapping[str, Any] | None = None) -> dict[str
     """
     found = effects.rank_correlation()
     out: dict[str, Any] = {
-        "model": effects.model_id,
-        "label": effects.model_label,
-        "sha256": effects.sha256,
-        "app_version": app_version(),
-        **(about or {}),
-        "off": effects.off,
-        "mask": str(effects.mask),
-        "seed": effects.seed,
-        "draws": DRAWS,
-        "level": LEVEL,
-        "n": effects.n,
+        **_settings(effects, about or {}),
         "base": {
             "logit_difference": float(effects.difference.mean()),
             "accuracy": effects.accuracy,
@@ -75,22 +65,28 @@ def report(effects: Effects, about: Mapping[str, Any] | None = None) -> dict[str
     return out
 
 
-def state_report(effects: StateEffects, about: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """What was measured on a model that predicts nothing. `effect` is the cosine distance of the sentence's vector."""
-    bounds, mean = effects.interval(), effects.sentence.mean(axis=0)
+def _settings(effects: Effects | StateEffects, about: Mapping[str, Any]) -> dict[str, Any]:
+    """Which model, what else is told, and how it was measured."""
     return {
         "model": effects.model_id,
         "label": effects.model_label,
         "sha256": effects.sha256,
         "app_version": app_version(),
-        **(about or {}),
-        "measure": "cosine distance",
+        **about,
         "off": effects.off,
         "mask": str(effects.mask),
         "seed": effects.seed,
         "draws": DRAWS,
         "level": LEVEL,
         "n": effects.n,
+    }
+
+
+def state_report(effects: StateEffects, about: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """What was measured on a model that predicts nothing. `effect` is the cosine distance of the sentence's vector."""
+    bounds, mean = effects.interval(), effects.sentence.mean(axis=0)
+    return {
+        **_settings(effects, {**(about or {}), "measure": "cosine distance"}),
         "prompts": [{"prompt": each.text} for each in effects.asked],
         "heads": [
             {

@@ -6,7 +6,7 @@ All logits of a text would be N × V numbers, 25 million for 512 tokens of a voc
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,22 +60,18 @@ class NextTokens:
         return np.array(sums, dtype=np.float32)
 
 
-def next_tokens(prediction: Prediction, is_padding: tuple[bool, ...], before: NextTokens | None = None) -> NextTokens:
+def next_tokens(prediction: Prediction, before: NextTokens | None = None) -> NextTokens:
     """Reads the next tokens off a text's hidden states.
 
     Args:
         prediction: of the text.
-        is_padding: of its N tokens.
         before: of the same text as far as it went: what is known is not computed again. Only under a causal mask.
     """
-    n, n_known = len(prediction.ids), 0
-    if before is not None and before.ids == prediction.ids[: len(before.ids)]:
-        n_known = len(before.ids)
-    new = prediction.likeliest(list(range(n_known, n)), MOST)
-    start = max(0, n_known - 1)  # the last known token predicts the first new one
-    surprise = replace(prediction, hidden=prediction.hidden[start:], ids=prediction.ids[start:]).surprise()
-    surprise[np.array(is_padding[start:], dtype=bool)] = np.nan
-    candidates = tuple(new)
-    if before is not None and n_known:
-        candidates, surprise = (*before.candidates, *new), np.concatenate([before.surprise, surprise[1:]])
-    return NextTokens(candidates, surprise, prediction.ids, math.log(prediction.transformer.config.vocab_size))
+    ids, n_vocabulary = prediction.ids, prediction.transformer.config.vocab_size
+    if before is None or before.ids != ids[: len(before.ids)]:
+        candidates, surprise = prediction.after_each(MOST)
+    else:  # the last known token predicts the first new one
+        new, surprise = prediction.after_each(MOST, len(before.ids) - 1)
+        candidates = [*before.candidates, *new[1:]]
+        surprise = np.concatenate([before.surprise, surprise[1:]])
+    return NextTokens(tuple(candidates), surprise, ids, math.log(n_vocabulary))

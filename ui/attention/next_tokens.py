@@ -39,7 +39,7 @@ def expected(trace: AttentionTrace, before: NextTokens | None = None) -> NextTok
         return None
 
     def compute() -> NextTokens:
-        return next_tokens(model.prediction(trace), trace.tokenized.is_padding, before)
+        return next_tokens(model.prediction(trace), before)
 
     return _found().get(maps.name_of(trace), compute)
 

@@ -1,6 +1,7 @@
 """What a decoder expected: small, equal to the logits, and made further without being made anew."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from analysis.words.next_tokens import MOST, next_tokens
 from analysis.words.units import word_units
 from model import Mask
 from model.generation import Generation
+from model.prediction import Prediction
 from tests.models import LLAMA_LIKE, tiny_decoder
 
 TEXT = "The cat sat."
@@ -21,7 +23,7 @@ def decoder():
 
 
 def expected(decoder, trace, before=None):
-    return next_tokens(decoder.prediction(trace), trace.tokenized.is_padding, before)
+    return next_tokens(decoder.prediction(trace), before)
 
 
 def test_candidates_and_surprise_are_those_of_the_logits(decoder):
@@ -68,13 +70,11 @@ def test_a_grown_text_is_read_on_not_anew(decoder, monkeypatch):
     made.step()
     whole = expected(decoder, made.trace())
     asked = []
-    likeliest = type(decoder.prediction(made.trace())).likeliest
-    monkeypatch.setattr(
-        "model.prediction.Prediction.likeliest", lambda self, at, k: asked.append(at) or likeliest(self, at, k)
-    )
+    logits = Prediction._logits
+    monkeypatch.setattr(Prediction, "_logits", lambda self, at: asked.append(at) or logits(self, at))
     grown = expected(decoder, made.trace(), before)
     n = len(made.tokens)
-    assert asked == [[n - 2, n - 1]]
+    assert asked == [slice(n - 3, n)]  # the two that are new, and the one that predicts the first of them
     assert grown.candidates == whole.candidates and grown.ids == whole.ids
     assert np.array_equal(grown.surprise, whole.surprise, equal_nan=True)
 
@@ -87,6 +87,5 @@ def test_another_text_is_not_read_on(decoder):
 
 def test_padding_has_no_surprise(decoder):
     trace = decoder.trace(TEXT, Mask.causal())
-    padding = (*(False,) * (trace.n_tokens - 2), True, True)
-    found = next_tokens(decoder.prediction(trace), padding)
+    found = next_tokens(replace(decoder.prediction(trace), n_padding=2))
     assert np.isnan(found.surprise[-2:]).all() and found.came(trace.n_tokens - 3) is None
