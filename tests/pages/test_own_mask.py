@@ -36,6 +36,19 @@ def test_the_mask_follows_the_model_there_and_back(app, decoder):
     assert app.value("mask_base") == "bidirectional" and "mask" not in app.link
 
 
+def test_the_mask_follows_although_somebody_types_before_the_page_is_there(app, decoder, monkeypatch):
+    app.open(model="toy", text="a b c")
+    with monkeypatch.context() as broken_off:
+        broken_off.setattr(controls, "end", lambda: None)
+        app.pick("model", decoder)
+    app.test.session_state["mask_base"] = "bidirectional"  # as the browser still had it when it sent the text
+    app.test.session_state["text"] = "a b c d"
+    app.run()
+    assert app.value("mask_base") == "causal" and "mask" not in app.link
+    app.pick("mask_base", "bidirectional")  # and then the person has the last word
+    assert app.value("mask_base") == "bidirectional" and app.link["mask"] == "bidirectional"
+
+
 def test_a_mask_that_was_asked_for_stays(app, decoder):
     app.open(model="toy", text="a b c", mask="window:2").pick("model", decoder)
     assert app.value("mask_base") == "window" and app.link["mask"] == "window:2"

@@ -48,6 +48,11 @@ def begin(*, is_new_page: bool) -> None:
     links.write("model", _model_id(), default_id())
 
 
+def end() -> None:
+    """After the page, where its run wasn't broken off by the next one."""
+    mask_choice.followed(_own_mask())
+
+
 def show(*names: str) -> None:
     """Draws "sentence", "model" or "mask" in the sidebar: a page shows those that do something on it, others stay."""
     draw = {"sentence": _sentence, "model": _model, "mask": mask_choice.draw}

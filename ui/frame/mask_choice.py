@@ -35,13 +35,22 @@ def begin(own: Mask) -> None:
     Args:
         own: what the model of the sidebar was trained under.
     """
-    before = st.session_state.get(OWN)
+    before = st.session_state.get(OWN, str(own))
     if "mask_base" not in st.session_state:
         unfold(links.read("mask", parse_mask, own, key="mask_base"))
-    elif before not in (None, str(own)) and str(without_padding(now())) == before:
+    elif before != str(own) and str(without_padding(now())) == before:
         unfold(replace(own, padded_length=now().padded_length))
-    st.session_state[OWN] = str(own)
+    st.session_state[OWN] = before  # until `followed`
     links.write("mask", str(now()), str(own))
+
+
+def followed(own: Mask) -> None:
+    """At the end of a run: the choice is now made for this model.
+
+    Not at its beginning: when somebody types before the run is over, the next one comes with the menus as the browser
+    last had them, and the mask has to follow once more.
+    """
+    st.session_state[OWN] = str(own)
 
 
 def now() -> Mask:

@@ -85,6 +85,8 @@ def run_app() -> None:
                 st.session_state.pop("when_left", lambda: None)()
                 st.session_state["page"] = page.url_path
             page.run()
+        with faults.told():
+            controls.end()
     finally:
         _routed.reset(token)
 
