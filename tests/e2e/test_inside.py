@@ -53,7 +53,7 @@ def test_a_link_restores_one_cell_of_the_trained_model(page: Page, fresh_server:
     complete(page)
     trace = load("minilm").trace("The teacher praised the students because they worked hard.")
     assert sorted(numbers(page, "inside_matrix")) == pytest.approx(
-        sorted(trace.attention[3].ravel().tolist()), abs=1e-6
+        sorted(trace.attention[3].ravel().tolist()), abs=1e-5
     )
     page.get_by_role("tab", name="One cell").click()
     complete(page)

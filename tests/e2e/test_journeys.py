@@ -61,7 +61,7 @@ def test_open_type_and_change_the_mask(page: Page, server: str):
     expected = load("minilm").trace("The cat sat, because the cat was tired <s>.", "causal")
     for row, (shown, computed) in enumerate(zip(weights(page), expected.attention[3, 1], strict=True)):
         assert shown[row + 1 :] == [None] * (14 - row)
-        assert shown[: row + 1] == pytest.approx(computed[: row + 1], abs=1e-6)
+        assert shown[: row + 1] == pytest.approx(computed[: row + 1], abs=1e-5)
     assert hover(page, 2, 9).endswith(": masked: may not attend")
     assert link(page) == {"text": "The cat sat, because the cat was tired <s>.", "mask": "causal"}
 

@@ -84,8 +84,8 @@ def run_app() -> None:
             if page.url_path != st.session_state.get("page"):
                 st.session_state.pop("when_left", lambda: None)()
                 st.session_state["page"] = page.url_path
-            page.run()
-        with faults.told():
+            with faults.told():
+                page.run()
             controls.end()
     finally:
         _routed.reset(token)
