@@ -37,6 +37,7 @@ class AttentionSteps:
     values: Tensor | None = None  # (B, h, N, d_k)  likewise
     products: Tensor | None = None  # (B, h, N, N)  q kᵀ
     scores: Tensor | None = None  # (B, h, N, N)  q kᵀ / √d_k
+    biased_scores: Tensor | None = None  # (B, h, N, N)  with what places add, where they add to scores
     masked_scores: Tensor | None = None  # (B, h, N, N)  q kᵀ / √d_k + M
     attention: Tensor | None = None  # (B, h, N, N)  softmax of masked_scores
     head_outputs: Tensor | None = None  # (B, h, N, d_k)  attention · values
@@ -55,6 +56,7 @@ def scaled_dot_product_attention(
     v: Tensor,
     mask: Tensor | None = None,
     *,
+    bias: Tensor | None = None,
     steps: AttentionSteps | None = None,
     out: Tensor | None = None,
     softmax: Callable[..., Tensor] = torch.softmax,
@@ -66,6 +68,7 @@ def scaled_dot_product_attention(
         k: keys (B, h, N, d_k); of another sequence, N_k of them.
         v: values (B, h, N, d_k), one for each key.
         mask: boolean, broadcastable to (B, h, N, N); True = the query (row) may attend to the key (column).
+        bias: broadcastable to (B, h, N, N), added to q kᵀ / √d_k before the mask: what places add (model.alibi).
         steps: filled with every intermediate tensor.
         out: (B, h, N, N), where the map is to be written. Only without gradients.
         softmax: another implementation of the same.
@@ -83,6 +86,10 @@ def scaled_dot_product_attention(
     scores /= math.sqrt(q.size(-1))
     if steps is not None:
         steps.keep(scores=scores)
+    if bias is not None:
+        scores += bias
+        if steps is not None:
+            steps.keep(biased_scores=scores)
 
     empty = None
     if mask is not None and not all_visible(mask):
@@ -197,6 +204,7 @@ class MultiHeadAttention(nn.Module):
         *,
         context: Tensor | None = None,
         rotation: Rotation | None = None,
+        bias: Tensor | None = None,
         cache: LayerCache | None = None,
         head_mask: Tensor | None = None,
         steps: AttentionSteps | None = None,
@@ -209,6 +217,7 @@ class MultiHeadAttention(nn.Module):
             mask: boolean, broadcastable to (B, h, N, N); True = may attend.
             context: (B, N_k, d_model), where keys and values come from; None = from x (self-attention).
             rotation: turns queries and keys by their positions (model.rotary); None = they stay as they are.
+            bias: broadcastable to (B, h, N, N), added to the scores by positions (model.alibi); None = nothing.
             cache: keys and values of earlier tokens, which x attends to as well; those of x are added to it.
             head_mask: (h,), a factor for each head's slice of the input to W_o; 0 switches the head off, 1 leaves it.
             steps: filled with every intermediate tensor.
@@ -234,7 +243,9 @@ class MultiHeadAttention(nn.Module):
         k, v = self.share_heads(k), self.share_heads(v)  # (B, h, N, d_k)
         if steps is not None:
             steps.keep(queries=q, keys=k, values=v)
-        mixed, attention = scaled_dot_product_attention(q, k, v, mask, steps=steps, out=out, softmax=self.softmax)
+        mixed, attention = scaled_dot_product_attention(
+            q, k, v, mask, bias=bias, steps=steps, out=out, softmax=self.softmax
+        )
         if head_mask is not None:
             mixed = mixed * head_mask.view(1, self.num_heads, 1, 1)  # (B, h, N, d_k)
         concatenated = self.merge_heads(mixed)  # (B, N, h·d_k)

@@ -1,4 +1,6 @@
-"""How tokens and their places become vectors: embeddings, learned and sinusoidal positions (rotary: model.rotary).
+"""How tokens and their places become vectors: embeddings, learned and sinusoidal positions.
+
+Rotary positions (model.rotary) and ALiBi (model.alibi) add no vector: they act inside attention.
 
 Sources: Vaswani et al. 2017, sections 3.4 and 3.5; Devlin et al. 2019, section 3 (token types). Shape letters: see
 model.attention.
@@ -16,14 +18,14 @@ from model.errors import HeadworkError
 from model.norms import LayerNorm
 from model.seeds import mixed_seed
 
-Positions = Literal["learned", "sinusoidal", "rotary", "none"]
+Positions = Literal["learned", "sinusoidal", "rotary", "alibi", "none"]
 
 
-def sinusoidal_positions(n_positions: int, d_model: int) -> Tensor:
+def sinusoidal_positions(n_positions: int, d_model: int, dtype: torch.dtype = torch.float32) -> Tensor:
     """PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos of the same (Vaswani et al. 2017, section 3.5).
 
     Returns:
-        (n_positions, d_model), float32. Works for an odd d_model too: the last column is a sine.
+        (n_positions, d_model). Works for an odd d_model too: the last column is a sine.
     """
     position = torch.arange(n_positions, dtype=torch.float64)[:, None]  # (n_positions, 1)
     frequency = torch.exp(torch.arange(0, d_model, 2, dtype=torch.float64) * (-math.log(10_000.0) / d_model))
@@ -31,7 +33,7 @@ def sinusoidal_positions(n_positions: int, d_model: int) -> Tensor:
     table = torch.zeros(n_positions, d_model, dtype=torch.float64)
     table[:, 0::2] = angle.sin()
     table[:, 1::2] = angle[:, : d_model // 2].cos()
-    return table.float()
+    return table.to(dtype)
 
 
 class HashedEmbedding(nn.Module):
@@ -86,9 +88,9 @@ class Embeddings(nn.Module):
             self.position = nn.Parameter(nn.init.normal_(torch.empty(n_positions, d_model)))
         elif positions == "sinusoidal":
             self.register_buffer("sinusoids", sinusoidal_positions(n_positions, d_model), persistent=False)
-        elif positions not in ("rotary", "none"):
+        elif positions not in ("rotary", "alibi", "none"):
             raise HeadworkError(
-                "Positions are learned, sinusoidal, rotary or none, not {positions}.", positions=positions
+                "Positions are learned, sinusoidal, rotary, alibi or none, not {positions}.", positions=positions
             )
         self.positions = positions
         self.token_type: nn.Parameter | None = None
@@ -110,7 +112,7 @@ class Embeddings(nn.Module):
         """
         n_tokens = ids.size(1) if positions is None else int(positions.max()) + 1
         longest = self.n_positions - self.position_offset
-        if self.positions != "none" and n_tokens > longest:
+        if self.positions not in ("none", "alibi") and n_tokens > longest:
             raise HeadworkError(
                 "The text has {n_tokens} tokens, but this model has positions for {longest}. Shorten it.",
                 n_tokens=n_tokens,

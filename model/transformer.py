@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from model.alibi import alibi_bias
 from model.attention import check_heads
 from model.blocks import Activation, BiasPlace, BlockSteps, NormPlace, TransformerBlock
 from model.cache import KeyValueCache
@@ -55,7 +56,7 @@ class TransformerConfig:
 
     norm_kind: "rms" = RMSNorm in every place (Zhang & Sennrich 2019).
     positions "rotary": rotary_width columns of each head are turned (0 = all), by rotary_base and rotary_scaling
-        (Su et al. 2021).
+        (Su et al. 2021). "alibi": scores fall with the distance (Press et al. 2022).
     attention_bias: which projections have a bias; None = all or none, as `bias` says of the others.
     qk_norm: an RMSNorm over each head's query and key (Qwen3).
     parallel: attention and FFN read the same input, and both are added to it (GPT-NeoX).
@@ -295,6 +296,18 @@ class Transformer(nn.Module):
         frequencies = rotary_frequencies(width, self.config.rotary_base, self.config.rotary_scaling)
         return rotation(torch.arange(x.size(1)) if positions is None else positions, frequencies, x.dtype)
 
+    def position_bias(self, positions: Tensor | None, x: Tensor, n_keys: int) -> Tensor | None:
+        """What ALiBi adds to the scores of every layer, from where the tokens of x stand (None = the last of n_keys).
+
+        None without it.
+        """
+        if self.config.positions != "alibi":
+            return None
+        n_before = n_keys - x.size(1)
+        places = torch.arange(n_before, n_keys) if positions is None else positions
+        keys = places if n_before == 0 else torch.arange(n_keys)
+        return alibi_bias(self.config.num_heads, places, keys).to(x.dtype)
+
     def encode(
         self,
         x: Tensor,
@@ -311,7 +324,7 @@ class Transformer(nn.Module):
         shape = (self.config.num_layers, batch, self.config.num_heads, n_tokens, n_keys)
         self._check_size(shape, x.element_size(), record)
         masks = self.layer_masks(mask, n_tokens, n_keys)
-        turn = self.rotation(positions, x)
+        turn, bias = self.rotation(positions, x), self.position_bias(positions, x, n_keys)
         hidden_states = None if record == "maps" else [x]
         blocks = [BlockSteps() for _ in self.blocks] if record == "steps" else None
 
@@ -323,6 +336,7 @@ class Transformer(nn.Module):
                 x,
                 layers_own,
                 rotation=turn,
+                bias=bias,
                 cache=None if cache is None else cache.layers[layer],
                 head_mask=None if head_mask is None else head_mask[layer],
                 steps=None if blocks is None else blocks[layer],

@@ -208,7 +208,7 @@ def test_a_gradient_step_lowers_the_loss():
         lambda: FeedForward(4, 0),
         lambda: TransformerBlock(8, 2, 16, norm="middle"),
         lambda: TransformerBlock(8, 3, 16),
-        lambda: Embeddings(HashedEmbedding(4, 0), 4, 8, positions="alibi"),
+        lambda: Embeddings(HashedEmbedding(4, 0), 4, 8, positions="somewhere"),
     ],
 )
 def test_impossible_choices_are_refused(make):
