@@ -8,6 +8,8 @@ trace.tokens, trace.attention  # tuple of str; read-only float32 (L, h, N, N)
 import model.command_line  # noqa: F401  first: it minds Ctrl-C while torch is imported
 from model.attention import MultiHeadAttention, attention_entropy, scaled_dot_product_attention
 from model.blocks import FeedForward, TransformerBlock
+from model.decoder_block import DecoderBlock
+from model.encoder_decoder import Decoder, EncoderDecoder, EncoderDecoderConfig, EncoderDecoderOutput
 from model.errors import HeadworkError, NotDownloaded
 from model.generation import Generation, generate
 from model.loading import load
@@ -22,6 +24,11 @@ from model.transformer import Transformer, TransformerConfig, TransformerOutput
 __all__ = [
     "AttentionModel",
     "AttentionTrace",
+    "Decoder",
+    "DecoderBlock",
+    "EncoderDecoder",
+    "EncoderDecoderConfig",
+    "EncoderDecoderOutput",
     "FeedForward",
     "Generation",
     "HeadworkError",

@@ -36,7 +36,7 @@ class AttentionSteps:
     keys: Tensor | None = None  # (B, h, N, d_k)  where query heads share a key head, once for each of them
     values: Tensor | None = None  # (B, h, N, d_k)  likewise
     products: Tensor | None = None  # (B, h, N, N)  q kᵀ
-    scores: Tensor | None = None  # (B, h, N, N)  q kᵀ / √d_k
+    scores: Tensor | None = None  # (B, h, N, N)  q kᵀ / √d_k; q kᵀ itself where attention isn't scaled
     biased_scores: Tensor | None = None  # (B, h, N, N)  with what places add, where they add to scores
     masked_scores: Tensor | None = None  # (B, h, N, N)  q kᵀ / √d_k + M
     attention: Tensor | None = None  # (B, h, N, N)  softmax of masked_scores
@@ -57,6 +57,7 @@ def scaled_dot_product_attention(
     mask: Tensor | None = None,
     *,
     bias: Tensor | None = None,
+    scaled: bool = True,
     steps: AttentionSteps | None = None,
     out: Tensor | None = None,
     softmax: Callable[..., Tensor] = torch.softmax,
@@ -68,7 +69,9 @@ def scaled_dot_product_attention(
         k: keys (B, h, N, d_k); of another sequence, N_k of them.
         v: values (B, h, N, d_k), one for each key.
         mask: boolean, broadcastable to (B, h, N, N); True = the query (row) may attend to the key (column).
-        bias: broadcastable to (B, h, N, N), added to q kᵀ / √d_k before the mask: what places add (model.alibi).
+        bias: broadcastable to (B, h, N, N), added to q kᵀ / √d_k before the mask: what places add (model.alibi,
+            model.relative).
+        scaled: False leaves out the division by √d_k (T5, Raffel et al. 2020, whose first weights make up for it).
         steps: filled with every intermediate tensor.
         out: (B, h, N, N), where the map is to be written. Only without gradients.
         softmax: another implementation of the same.
@@ -83,7 +86,8 @@ def scaled_dot_product_attention(
     scores = torch.matmul(q, k.transpose(-2, -1), out=out)  # (B, h, N, N)
     if steps is not None:
         steps.keep(products=scores)
-    scores /= math.sqrt(q.size(-1))
+    if scaled:
+        scores /= math.sqrt(q.size(-1))
     if steps is not None:
         steps.keep(scores=scores)
     if bias is not None:
@@ -148,6 +152,7 @@ class MultiHeadAttention(nn.Module):
         output_bias: whether W_o has a bias. None = as the others.
         qk_norm_eps: ε of an RMSNorm over the d_k columns of each head's queries and keys (Henry et al. 2020, in the
             form of Qwen3); None = there is none.
+        scaled: whether scores are divided by √d_k (T5 doesn't).
 
     Raises:
         HeadworkError: d_model can't be split evenly over num_heads, nor num_heads over num_key_heads.
@@ -163,6 +168,7 @@ class MultiHeadAttention(nn.Module):
         d_k: int | None = None,
         output_bias: bool | None = None,
         qk_norm_eps: float | None = None,
+        scaled: bool = True,
     ) -> None:
         super().__init__()
         check_heads(d_model, num_heads, num_key_heads=num_key_heads, d_k=d_k)
@@ -170,6 +176,7 @@ class MultiHeadAttention(nn.Module):
         self.num_heads = num_heads
         self.num_key_heads = num_key_heads or num_heads
         self.d_k = d_k or d_model // num_heads
+        self.scaled = scaled
         self.softmax: Callable[..., Tensor] = torch.softmax
         self.W_q: nn.Module = nn.Linear(d_model, num_heads * self.d_k, bias=bias)
         self.W_k: nn.Module = nn.Linear(d_model, self.num_key_heads * self.d_k, bias=bias)
@@ -184,8 +191,8 @@ class MultiHeadAttention(nn.Module):
 
     def split_heads(self, x: Tensor) -> Tensor:
         """(B, N, h·d_k) → (B, h, N, d_k): head i takes columns i·d_k … (i+1)·d_k − 1."""
-        batch, n_tokens, _ = x.shape
-        x = x.view(batch, n_tokens, -1, self.d_k)  # (B, N, h, d_k)
+        batch, n_tokens, width = x.shape
+        x = x.view(batch, n_tokens, width // self.d_k, self.d_k)  # (B, N, h, d_k)
         return x.transpose(1, 2)  # (B, h, N, d_k)
 
     def merge_heads(self, x: Tensor) -> Tensor:
@@ -215,10 +222,13 @@ class MultiHeadAttention(nn.Module):
         Args:
             x: (B, N, d_model).
             mask: boolean, broadcastable to (B, h, N, N); True = may attend.
-            context: (B, N_k, d_model), where keys and values come from; None = from x (self-attention).
+            context: (B, N_k, d_model), where keys and values come from (cross-attention, section 3.2.3); None = from x
+                (self-attention).
             rotation: turns queries and keys by their positions (model.rotary); None = they stay as they are.
-            bias: broadcastable to (B, h, N, N), added to the scores by positions (model.alibi); None = nothing.
-            cache: keys and values of earlier tokens, which x attends to as well; those of x are added to it.
+            bias: broadcastable to (B, h, N, N), added to the scores by positions (model.alibi, model.relative); None =
+                nothing.
+            cache: keys and values of earlier tokens, which x attends to as well; those of x, or of the context, are
+                added to it.
             head_mask: (h,), a factor for each head's slice of the input to W_o; 0 switches the head off, 1 leaves it.
             steps: filled with every intermediate tensor.
             out: (B, h, N, N), where the map is to be written. Only without gradients.
@@ -244,7 +254,7 @@ class MultiHeadAttention(nn.Module):
         if steps is not None:
             steps.keep(queries=q, keys=k, values=v)
         mixed, attention = scaled_dot_product_attention(
-            q, k, v, mask, bias=bias, steps=steps, out=out, softmax=self.softmax
+            q, k, v, mask, bias=bias, scaled=self.scaled, steps=steps, out=out, softmax=self.softmax
         )
         if head_mask is not None:
             mixed = mixed * head_mask.view(1, self.num_heads, 1, 1)  # (B, h, N, d_k)

@@ -1,7 +1,7 @@
 """The Transformer block: attention and a feed-forward network, with their residuals and normalisations.
 
 Sources: Vaswani et al. 2017, sections 3.1 and 3.3; Xiong et al. 2020 (pre-LN and post-LN); Hendrycks & Gimpel 2016
-(GELU); Shazeer 2020 (SwiGLU); Wang & Komatsuzaki 2021 (parallel residual). Shape letters: see model.attention.
+(GELU); Shazeer 2020 (SwiGLU, GEGLU); Wang & Komatsuzaki 2021 (parallel residual). Shape letters: see model.attention.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from model.norms import NormKind, NormSteps, make_norm
 from model.packed import PackedLinear
 from model.rotary import Rotation
 
-Activation = Literal["relu", "gelu", "gelu_tanh", "swiglu"]
+Activation = Literal["relu", "gelu", "gelu_tanh", "swiglu", "geglu"]
+GATED = ("swiglu", "geglu")  # of three matrices
 NormPlace = Literal["pre", "post", "none"]
 BiasPlace = Literal["all", "qkv", "none"]
 
@@ -29,7 +30,7 @@ class FeedForwardSteps:
     """The intermediate tensors of one feed-forward call."""
 
     pre_activation: Tensor | None = None  # (B, N, d_ff)  x W_1 + b_1
-    gate: Tensor | None = None  # (B, N, d_ff)  x W_gate, for SwiGLU only
+    gate: Tensor | None = None  # (B, N, d_ff)  x W_gate, for SwiGLU and GEGLU only
     activation: Tensor | None = None  # (B, N, d_ff)  after the nonlinearity
     output: Tensor | None = None  # (B, N, d_model)
 
@@ -57,7 +58,8 @@ class BlockSteps:
 class FeedForward(nn.Module):
     """W_2 · activation(W_1 x): the same small network at every position, with no look at any other (section 3.3).
 
-    SwiGLU has a third matrix: W_2 (silu(W_gate x) ⊙ W_1 x) (Shazeer 2020, equation 6).
+    SwiGLU has a third matrix: W_2 (silu(W_gate x) ⊙ W_1 x) (Shazeer 2020, equation 6). GEGLU is the same with GELU in
+    its tanh form, as T5 v1.1 has it.
     """
 
     def __init__(self, d_model: int, d_ff: int, activation: Activation = "relu", bias: bool = True) -> None:
@@ -72,7 +74,7 @@ class FeedForward(nn.Module):
             raise HeadworkError("d_ff {d_ff} is too small: the inner layer needs at least 1 unit.", d_ff=d_ff)
         self.activation = activation
         self.W_1: nn.Module = nn.Linear(d_model, d_ff, bias=bias)
-        if activation == "swiglu":
+        if activation in GATED:
             self.W_gate: nn.Module = nn.Linear(d_model, d_ff, bias=bias)
         self.W_2: nn.Module = nn.Linear(d_ff, d_model, bias=bias)
 
@@ -82,9 +84,10 @@ class FeedForward(nn.Module):
             hidden = self.W_1.then_gelu(x, tanh=self.activation == "gelu_tanh")  # (B, N, d_ff), one fused kernel
         else:
             pre_activation = self.W_1(x)  # (B, N, d_ff)
-            if self.activation == "swiglu":
+            if self.activation in GATED:
                 gate = self.W_gate(x)  # (B, N, d_ff)
-                hidden = F.silu(gate) * pre_activation
+                opened = F.silu(gate) if self.activation == "swiglu" else F.gelu(gate, approximate="tanh")
+                hidden = opened * pre_activation
             elif self.activation == "relu":
                 hidden = F.relu(pre_activation)
             else:
@@ -92,7 +95,7 @@ class FeedForward(nn.Module):
         output: Tensor = self.W_2(hidden)  # (B, N, d_model)
         if steps is not None:
             steps.pre_activation, steps.activation, steps.output = pre_activation, hidden, output
-            steps.gate = gate if self.activation == "swiglu" else None
+            steps.gate = gate if self.activation in GATED else None
         return output
 
 
@@ -125,6 +128,7 @@ class TransformerBlock(nn.Module):
         attention_bias: BiasPlace | None = None,
         qk_norm: bool = False,
         parallel: bool = False,
+        scaled: bool = True,
     ) -> None:
         super().__init__()
         if norm not in get_args(NormPlace):
@@ -143,6 +147,7 @@ class TransformerBlock(nn.Module):
             num_key_heads=num_key_heads,
             d_k=d_k,
             qk_norm_eps=layer_norm_eps if qk_norm else None,
+            scaled=scaled,
         )
         if norm != "none":
             self.attention_norm = make_norm(norm_kind, d_model, layer_norm_eps)

@@ -20,6 +20,8 @@ class LayerCache:
     def append(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """Adds those of new tokens and returns those of all."""
         if self.keys is not None and self.values is not None:
+            if keys.size(2) == 0:
+                return self.keys, self.values
             keys, values = torch.cat((self.keys, keys), dim=2), torch.cat((self.values, values), dim=2)
         self.keys, self.values = keys, values
         return keys, values
@@ -47,3 +49,22 @@ class KeyValueCache:
         for layer in self.layers:
             if layer.keys is not None and layer.values is not None:
                 layer.keys, layer.values = layer.keys[:, :, :n_tokens], layer.values[:, :, :n_tokens]
+
+
+class DecoderCache(KeyValueCache):
+    """Likewise for a decoder that reads another sequence: keys and values of that one too, which are made once."""
+
+    def __init__(self, num_layers: int) -> None:
+        super().__init__(num_layers)
+        self.context = [LayerCache() for _ in range(num_layers)]
+
+    @property
+    def has_context(self) -> bool:
+        """Whether the other sequence is in it."""
+        return self.context[0].keys is not None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that it takes."""
+        tensors = (tensor for layer in self.context for tensor in (layer.keys, layer.values))
+        return super().nbytes + sum(tensor.nbytes for tensor in tensors if tensor is not None)

@@ -1,6 +1,7 @@
 """How tokens and their places become vectors: embeddings, learned and sinusoidal positions.
 
-Rotary positions (model.rotary) and ALiBi (model.alibi) add no vector: they act inside attention.
+Rotary positions (model.rotary), ALiBi (model.alibi) and relative biases (model.relative) add no vector: they act inside
+attention.
 
 Sources: Vaswani et al. 2017, sections 3.4 and 3.5; Devlin et al. 2019, section 3 (token types). Shape letters: see
 model.attention.
@@ -9,7 +10,7 @@ model.attention.
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor, nn
@@ -18,7 +19,8 @@ from model.errors import HeadworkError
 from model.norms import LayerNorm
 from model.seeds import mixed_seed
 
-Positions = Literal["learned", "sinusoidal", "rotary", "alibi", "none"]
+Positions = Literal["learned", "sinusoidal", "sinusoidal_halves", "rotary", "alibi", "relative", "none"]
+IN_ATTENTION = ("rotary", "alibi", "relative")  # which add no vector
 
 
 def sinusoidal_positions(n_positions: int, d_model: int, dtype: torch.dtype = torch.float32) -> Tensor:
@@ -64,6 +66,7 @@ class Embeddings(nn.Module):
         n_positions: rows of the position table: the longest sentence, plus position_offset.
         n_token_types: rows of the token type table; 0 = the model has none.
         position_offset: number of the first position (RoBERTa counts from 2: padding has position 1).
+        scaled: token vectors are multiplied by √d_model (Vaswani et al. 2017, section 3.4).
         norm_eps: ε of the layer normalisation; None = the model has none.
     """
 
@@ -78,9 +81,11 @@ class Embeddings(nn.Module):
         position_offset: int = 0,
         norm_eps: float | None = None,
         dropout: float = 0.1,
+        scaled: bool = False,
     ) -> None:
         super().__init__()
         self.token = token
+        self.scale = math.sqrt(d_model) if scaled else None
         self.position_offset = position_offset
         self.n_positions = n_positions
         self.position: nn.Parameter | None = None
@@ -88,9 +93,13 @@ class Embeddings(nn.Module):
             self.position = nn.Parameter(nn.init.normal_(torch.empty(n_positions, d_model)))
         elif positions == "sinusoidal":
             self.register_buffer("sinusoids", sinusoidal_positions(n_positions, d_model), persistent=False)
-        elif positions not in ("rotary", "alibi", "none"):
+        elif positions == "sinusoidal_halves":
+            table = sinusoidal_positions(n_positions, d_model)
+            halves = torch.cat((table[:, 0::2], table[:, 1::2]), dim=1)  # first all sines, then all cosines
+            self.register_buffer("sinusoids", halves, persistent=False)
+        elif positions not in (*IN_ATTENTION, "none"):
             raise HeadworkError(
-                "Positions are learned, sinusoidal, rotary, alibi or none, not {positions}.", positions=positions
+                "Positions are {known}, not {positions}.", known=", ".join(get_args(Positions)), positions=positions
             )
         self.positions = positions
         self.token_type: nn.Parameter | None = None
@@ -112,13 +121,15 @@ class Embeddings(nn.Module):
         """
         n_tokens = ids.size(1) if positions is None else int(positions.max()) + 1
         longest = self.n_positions - self.position_offset
-        if self.positions not in ("none", "alibi") and n_tokens > longest:
+        if self.positions not in ("none", "alibi", "relative") and n_tokens > longest:
             raise HeadworkError(
                 "The text has {n_tokens} tokens, but this model has positions for {longest}. Shorten it.",
                 n_tokens=n_tokens,
                 longest=longest,
             )
         x: Tensor = self.token(ids)  # (B, N, d_model)
+        if self.scale is not None:
+            x = x * self.scale
         if self.token_type is not None:
             x = x + (self.token_type[0] if token_types is None else self.token_type[token_types])
         table = self.position if self.positions == "learned" else getattr(self, "sinusoids", None)

@@ -21,6 +21,7 @@ from model.cache import KeyValueCache
 from model.errors import HeadworkError, check_whole_numbers, shown
 from model.norms import NormKind, make_norm
 from model.positions import Embeddings, HashedEmbedding, Positions
+from model.relative import RelativeBias
 from model.rotary import RotaryScaling, Rotation, rotary_frequencies, rotation
 
 OutputMatrix = Literal["none", "tied", "own"]
@@ -42,6 +43,8 @@ _BOUNDS = {
     "num_key_heads": (0, 1_024),
     "head_width": (0, 65_536),
     "rotary_width": (0, 65_536),
+    "relative_buckets": (4, 65_536),
+    "relative_distance": (3, 10_000_000),
 }
 
 
@@ -57,6 +60,11 @@ class TransformerConfig:
     norm_kind: "rms" = RMSNorm in every place (Zhang & Sennrich 2019).
     positions "rotary": rotary_width columns of each head are turned (0 = all), by rotary_base and rotary_scaling
         (Su et al. 2021). "alibi": scores fall with the distance (Press et al. 2022).
+        "relative": a learned number a head is added for each range of distances, of relative_buckets that reach to
+        relative_distance; relative_past_only where no later token is ever seen (Raffel et al. 2020, section 2.1).
+        "sinusoidal_halves": first all sines, then all cosines (tensor2tensor, Marian).
+    scaled_scores: whether scores are divided by √d_k (T5's aren't).
+    scaled_embedding: token vectors are multiplied by √d_model.
     attention_bias: which projections have a bias; None = all or none, as `bias` says of the others.
     qk_norm: an RMSNorm over each head's query and key (Qwen3).
     parallel: attention and FFN read the same input, and both are added to it (GPT-NeoX).
@@ -93,6 +101,11 @@ class TransformerConfig:
     parallel: bool = False
     windows: tuple[int, ...] = ()
     output: OutputMatrix = "none"
+    relative_buckets: int = 32
+    relative_distance: int = 128
+    relative_past_only: bool = False
+    scaled_scores: bool = True
+    scaled_embedding: bool = False
 
     def __post_init__(self) -> None:
         """Refuses sizes that make no model."""
@@ -155,6 +168,8 @@ class TransformerOutput:
 class Transformer(nn.Module):
     """Embeddings, then `num_layers` blocks in a row. Every map is returned; none is thrown away."""
 
+    block_class: type[TransformerBlock] = TransformerBlock
+
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.config = config
@@ -172,9 +187,10 @@ class Transformer(nn.Module):
             position_offset=config.position_offset,
             norm_eps=config.layer_norm_eps if config.embedding_norm else None,
             dropout=config.dropout,
+            scaled=config.scaled_embedding,
         )
         self.blocks = nn.ModuleList(
-            TransformerBlock(
+            self.block_class(
                 config.d_model,
                 config.num_heads,
                 config.d_ff,
@@ -189,6 +205,7 @@ class Transformer(nn.Module):
                 attention_bias=config.attention_bias,
                 qk_norm=config.qk_norm,
                 parallel=config.parallel,
+                scaled=config.scaled_scores,
             )
             for _ in range(config.num_layers)
         )
@@ -196,6 +213,16 @@ class Transformer(nn.Module):
             make_norm(config.norm_kind, config.d_model, config.layer_norm_eps) if config.final_norm else None
         )
         self.output = nn.Linear(config.d_model, config.vocab_size, bias=False) if config.output == "own" else None
+        self.relative_bias = (
+            RelativeBias(
+                config.num_heads,
+                config.relative_buckets,
+                config.relative_distance,
+                past_only=config.relative_past_only,
+            )
+            if config.positions == "relative"
+            else None
+        )
 
     def forward(
         self,
@@ -297,15 +324,20 @@ class Transformer(nn.Module):
         return rotation(torch.arange(x.size(1)) if positions is None else positions, frequencies, x.dtype)
 
     def position_bias(self, positions: Tensor | None, x: Tensor, n_keys: int) -> Tensor | None:
-        """What ALiBi adds to the scores of every layer, from where the tokens of x stand (None = the last of n_keys).
+        """What ALiBi or a relative bias adds to the scores of every layer. None without either.
 
-        None without it.
+        Args:
+            positions: where the tokens of x stand; None = they are the last of n_keys.
+            x: (B, N, d_model).
+            n_keys: all tokens so far.
         """
-        if self.config.positions != "alibi":
+        if self.config.positions not in ("alibi", "relative"):
             return None
         n_before = n_keys - x.size(1)
         places = torch.arange(n_before, n_keys) if positions is None else positions
         keys = places if n_before == 0 else torch.arange(n_keys)
+        if self.relative_bias is not None:
+            return self.relative_bias(places, keys)  # type: ignore[no-any-return]
         return alibi_bias(self.config.num_heads, places, keys).to(x.dtype)
 
     def encode(

@@ -13,7 +13,7 @@ from typing import Literal
 import torch
 from torch import nn
 
-from model.blocks import TransformerBlock
+from model.blocks import GATED, TransformerBlock
 from model.norms import NormKind
 from model.transformer import Transformer, TransformerConfig
 
@@ -174,7 +174,7 @@ def _ffn(config: TransformerConfig) -> list[Term]:
 
 def n_matrices(config: TransformerConfig) -> int:
     """Matrices of the FFN: SwiGLU has a third."""
-    return 3 if config.activation == "swiglu" else 2
+    return 3 if config.activation in GATED else 2
 
 
 def _module_counts(config: TransformerConfig) -> dict[str, int]:
