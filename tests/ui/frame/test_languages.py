@@ -47,6 +47,7 @@ SPEAKERS = {
     "t": 1,
     "_n": 2,
     "HeadworkError": 1,
+    "LessonError": 1,
     "NotDownloaded": 1,
     "NoParser": 1,
     "NoSegmenter": 1,

@@ -1,0 +1,102 @@
+"""Checks lesson files and prints the computed answer of every step: `python -m analysis.lessons FILE... --lang zh`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import torch
+
+from analysis.lessons.answer import Answer, answer, say
+from analysis.lessons.lesson import LANGUAGES, Lesson, Step
+from analysis.lessons.reading import read_file
+from analysis.lessons.setup import setup_of
+from analysis.lessons.shelf import FOLDER, shipped
+from model import HeadworkError
+from model.command_line import EXIT_INPUT, EXIT_OK, command
+from model.settings import threads
+
+
+@command
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command line. Returns the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m analysis.lessons",
+        description="Checks lesson files (docs/lessons.md) and prints what each step's answer comes to.",
+        epilog="exit     0 all is well; 2 a file or a step has a mistake",
+    )
+    parser.add_argument(
+        "files", nargs="*", type=Path, metavar="FILE", help=f"YAML or JSON; default: all of {FOLDER.name}/"
+    )
+    parser.add_argument("--lang", choices=LANGUAGES, default="en", help="in which language (en)")
+    options = parser.parse_args(arguments)
+    torch.set_num_threads(threads())
+    lessons: list[Lesson] = []
+    n_wrong = 0
+    if options.files:
+        for path in options.files:
+            try:
+                lessons.append(read_file(path))
+            except HeadworkError as error:
+                print(f"error: {error}", file=sys.stderr)
+                n_wrong += 1
+    else:
+        lessons = list(shipped().lessons)
+        n_wrong += len(shipped().problems)
+        for problem in shipped().problems:
+            print(f"error: {problem}", file=sys.stderr)
+    for lesson in lessons:
+        print(f"{lesson.id}: {lesson.title.said(options.lang)} ({lesson.minutes} min, {lesson.source})")
+        for number, step in enumerate(lesson.steps, start=1):
+            try:
+                lines = list(_told(step, options.lang))
+            except HeadworkError as error:
+                print(f"error: {lesson.source}, line {step.line}: {error}", file=sys.stderr)
+                n_wrong += 1
+                continue
+            print(f"  {number} {step.id} ({step.predict})", *lines, sep="\n      ")
+        print(f"  {len(lesson.self_test)} questions in the self-test")
+    return EXIT_INPUT if n_wrong else EXIT_OK
+
+
+def _told(step: Step, language: str) -> Iterator[str]:
+    """The lines about one step."""
+    lang = LANGUAGES[LANGUAGES.index(language)]  # type: ignore[arg-type]
+    setup = setup_of(step.setup, lang)
+    if setup.text:
+        _ = setup.trace  # load and run first: the time is that of the answer
+        yield f"{setup.model_id}: {setup.text}" + (" (stands in)" if setup.is_stand_in else "")
+    start = time.perf_counter()
+    found = answer(step, setup)
+    took = time.perf_counter() - start
+    said = say(step, found, lang)
+    yield said.context
+    yield said.question
+    yield f"→ {as_text(found, step)}   [{1000 * took:.0f} ms, {found.picture or step.picture}]"
+    yield said.why
+    if step.predict in ("choice", "order") and not _is_offered(found, step):
+        raise HeadworkError("The right answer, {right}, is none of the options.", right=as_text(found, step))
+
+
+def _is_offered(found: Answer, step: Step) -> bool:
+    ids = [choice.id for choice in step.choices]
+    return sorted(found.right) == sorted(ids) if isinstance(found.right, tuple) else found.right in ids
+
+
+def as_text(found: Answer, step: Step) -> str:
+    """The right answer, to be read."""
+    right = found.right
+    if step.predict == "token" and isinstance(right, int):
+        return found.labels[right]
+    if step.predict == "pair" and isinstance(right, tuple):
+        return " → ".join(found.labels[int(i)] for i in right)
+    if step.predict == "cells" and isinstance(right, frozenset):
+        return ", ".join(f"({row + 1}, {column + 1})" for row, column in sorted(right)) or "none"
+    return " < ".join(map(str, right)) if isinstance(right, tuple) else str(right)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,109 @@
+"""What was measured before on whole corpora and comes with the app (data/records): too long to compute in a lesson."""
+
+from __future__ import annotations
+
+from analysis.evidence.records import Table, shipped
+from analysis.lessons.answer import Answer, answers
+from analysis.lessons.numbers import percent, points
+from analysis.lessons.setup import Setup
+from analysis.lessons.shown import Bar, Bars
+from model import HeadworkError
+from model.head_id import HeadId
+
+BASELINES = {
+    "nearest": {"en": "nearest mention", "zh": "最近的提及"},
+    "first": {"en": "first mention", "zh": "最先的提及"},
+    "nearest subject": {"en": "nearest subject", "zh": "最近的主语"},
+    "same word": {"en": "same word", "zh": "相同的词"},
+}
+
+
+def table_of(model_id: str, corpus: str, task: str, direction: str = "") -> Table:
+    """A table of the shipped records.
+
+    Raises:
+        HeadworkError: nothing of the kind was measured.
+    """
+    record = shipped(corpus, "trained", model_id)
+    table = None if record is None else record.table(task, direction)
+    if table is None or table.low is None:
+        raise HeadworkError(
+            "No record of {task} on {corpus} comes with the app for the model {model}. Choose another in the lesson.",
+            task=task,
+            corpus=corpus,
+            model=model_id,
+        )
+    return table
+
+
+@answers("recorded")
+def recorded(setup: Setup, *, corpus: str, task: str, layer: int, head: int, direction: str = "") -> Answer:
+    """number: a head's accuracy on a corpus, in %.
+
+    Says head and n; then accuracy, low, high, baseline, gain, gain_low and gain_high. `task` is
+    coref-noun or coref, or a relation such as obj with its direction, dep>head or head>dep.
+    """
+    table = table_of(setup.model_id, corpus, task, direction)
+    name = _head(table, layer, head)
+    accuracy, low, high = (float(grid[name]) for grid in (table.accuracy, table.low, table.high) if grid is not None)
+    bars = (
+        Bar({"en": f"head {name}", "zh": f"头 {name}"}, accuracy, low, high, is_right=True),
+        Bar(_baseline(table), table.baseline),
+    )
+    return Answer(
+        right=100 * accuracy,
+        given={"head": str(name), "n": str(table.n)},
+        said={
+            "accuracy": percent(accuracy),
+            "low": f"{100 * low:.0f}",
+            "high": f"{100 * high:.0f}",
+            "baseline": percent(table.baseline),
+            **_gain(table, name),
+        },
+        picture="bars",
+        shown=Bars(bars, "%", table.baseline, _baseline(table), _source(setup.model_id, corpus)),
+    )
+
+
+@answers("beats_baseline")
+def beats_baseline(setup: Setup, *, corpus: str, task: str, layer: int, head: int, direction: str = "") -> Answer:
+    """choice: "yes" where the interval of the gain over the baseline lies above 0, "no" where below, else "open"."""
+    found = recorded(setup, corpus=corpus, task=task, layer=layer, head=head, direction=direction)
+    table = table_of(setup.model_id, corpus, task, direction)
+    assert table.gain_low is not None and table.gain_high is not None
+    name = HeadId(layer - 1, head - 1)
+    right = "yes" if table.gain_low[name] > 0 else "no" if table.gain_high[name] < 0 else "open"
+    known = {key: found.said[key] for key in ("accuracy", "low", "high", "baseline")}
+    return Answer(right, found.said, {**found.given, **known}, picture="bars", shown=found.shown)
+
+
+def _head(table: Table, layer: int, head: int) -> HeadId:
+    layers, heads = table.accuracy.shape
+    if not (1 <= layer <= layers and 1 <= head <= heads):
+        raise HeadworkError(
+            "There is no head {head} in the record: its model has {layers} layers of {heads} heads.",
+            head=f"{layer}-{head}",
+            layers=layers,
+            heads=heads,
+        )
+    return HeadId(layer - 1, head - 1)
+
+
+def _gain(table: Table, name: HeadId) -> dict[str, str]:
+    assert table.gain_low is not None and table.gain_high is not None
+    grids = {"gain": table.gain, "gain_low": table.gain_low, "gain_high": table.gain_high}
+    return {key: points(float(grid[name])) for key, grid in grids.items()}
+
+
+def _baseline(table: Table) -> dict[str, str]:
+    if table.baseline_name in BASELINES:
+        return BASELINES[table.baseline_name]
+    offset = table.baseline_name.replace("-", "−")
+    return {"en": f"fixed offset {offset}", "zh": f"固定偏移 {offset}"}
+
+
+def _source(model_id: str, corpus: str) -> dict[str, str]:
+    record = shipped(corpus, "trained", model_id)
+    assert record is not None
+    date = record.provenance["date"]
+    return {"en": f"measured before ({date}): record {corpus}", "zh": f"事先测得（{date}）：记录 {corpus}"}

@@ -1,0 +1,24 @@
+"""Numbers as lessons say them: weights with two decimals, shares in %, thousands apart, and a true minus sign."""
+
+from __future__ import annotations
+
+
+def weight(value: float) -> str:
+    """0.92."""
+    return f"{value + 0.0:.2f}".replace("-", "−")
+
+
+def percent(share: float) -> str:
+    """0.814 → 81 %."""
+    return f"{100 * share:.0f} %"
+
+
+def points(difference: float) -> str:
+    """0.279 → +28; 0 has no sign."""
+    rounded = round(100 * difference)
+    return f"{rounded:+d}".replace("-", "−") if rounded else "0"
+
+
+def count(number: int) -> str:
+    """1048576 → 1,048,576."""
+    return f"{number:,}"

@@ -1,0 +1,76 @@
+"""Every step of every shipped lesson, computed in both languages."""
+
+import os
+
+import pytest
+
+from analysis.lessons import answer, read_file, say, setup_of
+from analysis.lessons.lesson import LANGUAGES
+from analysis.lessons.setup import Source
+from analysis.lessons.shelf import FOLDER, shelf, shipped
+from tests import models
+
+SOURCE = Source(models.load, lambda text, model_id, mask: models.load(model_id).trace(text, mask))
+STEPS = [
+    pytest.param(lesson, step, language, id=f"{lesson.id}-{step.id}-{language}")
+    for lesson in shipped().lessons
+    for step in lesson.steps
+    for language in LANGUAGES
+]
+
+
+def test_every_shipped_file_is_a_lesson():
+    assert [str(problem) for problem in shipped().problems] == []
+    assert len(shipped().lessons) == len(list(FOLDER.glob("*.yaml")))
+
+
+@pytest.mark.parametrize(("lesson", "step", "language"), STEPS)
+def test_every_step_has_an_answer_that_can_be_given_and_fills_its_texts(lesson, step, language):
+    setup = setup_of(step.setup, language, SOURCE)
+    found = answer(step, setup)
+    assert not setup.is_stand_in
+    said = say(step, found, language)
+    assert all((said.context, said.question, said.why))
+    assert step.is_right(found.right, found.right)
+    if step.predict == "token":
+        assert 0 <= found.right < len(found.labels)
+    elif step.predict == "pair":
+        assert all(0 <= at < len(found.labels) for at in found.right)
+    elif step.predict == "choice":
+        assert found.right in {choice.id for choice in step.choices}
+        assert all(step.mistake(choice.id) for choice in step.choices if choice.id != found.right)
+    elif step.predict == "order":
+        assert sorted(found.right) == sorted(choice.id for choice in step.choices)
+    elif step.predict == "number":
+        assert step.range.least <= found.right <= step.range.most
+    assert found.picture or step.picture
+
+
+@pytest.mark.parametrize("lesson", shipped().lessons, ids=lambda lesson: lesson.id)
+def test_a_lesson_has_four_to_six_steps_and_three_to_five_questions(lesson):
+    assert 4 <= len(lesson.steps) <= 6
+    assert 3 <= len(lesson.self_test) <= 5
+
+
+def test_a_broken_file_of_the_servers_folder_is_named_and_the_others_stay(tmp_path, monkeypatch):
+    source = (FOLDER / "07-find-the-head.yaml").read_text(encoding="utf-8")
+    (tmp_path / "a.yaml").write_text(source.replace("id: find-the-head", "id: mine", 1), encoding="utf-8")
+    (tmp_path / "b.yaml").write_text("id: broken", encoding="utf-8")
+    (tmp_path / "c.yaml").write_text(source, encoding="utf-8")
+    (tmp_path / "notes.txt").write_text("no lesson")
+    os.mkfifo(tmp_path / "d.yaml")
+    monkeypatch.setenv("HEADWORK_LESSONS", str(tmp_path))
+    found = shelf()
+    assert [lesson.id for lesson in found.lessons] == [*(lesson.id for lesson in shipped().lessons), "mine"]
+    assert len(found.problems) == 2
+    assert "b.yaml, line 1" in str(found.problems[0])
+    assert "c.yaml is left out" in str(found.problems[1])
+    (tmp_path / "b.yaml").write_text(source.replace("id: find-the-head", "id: mended-now", 1), encoding="utf-8")
+    assert shelf().lesson("mended-now").steps == read_file(tmp_path / "b.yaml").steps
+
+
+def test_a_missing_folder_is_told_and_the_shipped_lessons_stay(tmp_path, monkeypatch):
+    monkeypatch.setenv("HEADWORK_LESSONS", str(tmp_path / "nowhere"))
+    found = shelf()
+    assert found.lessons == shipped().lessons
+    assert "HEADWORK_LESSONS" in str(found.problems[-1])
