@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from viz.maps import Maps
+from viz.maps import Maps, cell_height
 from viz.theme import TEXT, Translate, is_upright, key_angle, stacked, text_depth, text_width, tick_text
 
 PITCH = 9.5  # least pixels from one label to the next in small print …
@@ -140,7 +140,7 @@ class Labels:
 
 
 def token_axes(shown: Maps, frame: Frame, t: Translate) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Axes for square cells, with margins, and the empty traces that keep further axes alive.
+    """Axes for square cells (or those of `cell_height`), with margins, and the empty traces that keep further axes alive.
 
     Hover reads names from the axis of the trace, so that one keeps every name. Labels that differ from them (every
     k-th, the first token of a block, Chinese set upright below the map) stand on further axes laid over it. All of it
@@ -149,7 +149,7 @@ def token_axes(shown: Maps, frame: Frame, t: Translate) -> tuple[dict[str, Any],
     queries, keys = _sized(shown, frame)
     axes = {**keys.below(), **queries.beside()}
     # x is tied to y: the other way round Plotly keeps a map that axes are laid over as small as it was first drawn.
-    axes["xaxis"] |= {"constraintoward": "left", "scaleanchor": "y"}
+    axes["xaxis"] |= {"constraintoward": "left", "scaleanchor": "y", "scaleratio": 1 / cell_height(*shown.shape)}
     axes["yaxis"]["constraintoward"] = "top"
     left = queries.width + frame.title_room
     font = {"size": frame.title_size, "color": TEXT}
@@ -195,8 +195,9 @@ def _sized(shown: Maps, frame: Frame) -> tuple[Labels, Labels]:
     rows, columns = shown.queries[:: shown.step[0]], shown.keys[:: shown.step[1]]
     height = frame.height - frame.top - frame.title_room
     height -= Labels(columns, columns, *frame.fit(len(columns), 0.75 * height)).depth
-    cell = height / max(len(rows), len(columns))
+    tall = cell_height(len(rows), len(columns))
+    wide = height / max(len(rows) * tall, len(columns))  # of a cell
     return (
-        Labels(shown.row_names, rows, *frame.fit(len(rows), cell * len(rows))),
-        Labels(shown.column_names, columns, *frame.fit(len(columns), cell * len(columns))),
+        Labels(shown.row_names, rows, *frame.fit(len(rows), wide * tall * len(rows))),
+        Labels(shown.column_names, columns, *frame.fit(len(columns), wide * len(columns))),
     )

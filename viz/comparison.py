@@ -31,9 +31,9 @@ def difference_heatmap(
         text_scale: 1 = normal text, 1.4 = for the back row.
         t: translates the figure's own words.
     """
-    labels, limit = both_labels(comparison), comparison.largest or 1.0
+    (labels, keys), limit = both_labels(comparison), comparison.largest or 1.0
     seen = comparison.allowed_a | comparison.allowed_b
-    shown = Maps(comparison.difference, seen, labels).in_blocks("farthest")
+    shown = Maps(comparison.difference, seen, labels, keys).in_blocks("farthest")
     cell = (height - AROUND * text_scale) / max(shown.shape)
     cells = {"z": shown.visible(), **signed(limit, cell), "name": t("difference B − A")}
     cells["hovertemplate"] = hover(t(CELL), weight="%{z:+.2f}")
@@ -47,10 +47,12 @@ def difference_heatmap(
     return _with_bars(figure, rows.in_blocks().cells[:, 0].astype(np.float32), text_scale, t)
 
 
-def both_labels(comparison: Comparison) -> list[str]:
-    """One label for each place: "big | small" where A and B differ."""
-    pairs = zip(comparison.labels_a, comparison.labels_b, strict=True)
-    return [a if a == b else f"{a} | {b}" for a, b in pairs]
+def both_labels(comparison: Comparison) -> tuple[list[str], list[str]]:
+    """One label for each row and each column: "big | small" where A and B differ."""
+    rows = zip(comparison.labels_a, comparison.labels_b, strict=True)
+    columns = zip(comparison.keys_a, comparison.keys_b, strict=True)
+    of_rows, of_columns = ([a if a == b else f"{a} | {b}" for a, b in pairs] for pairs in (rows, columns))
+    return of_rows, of_columns
 
 
 def _with_bars(figure: go.Figure, distances: Singles, text_scale: float, t: Translate) -> go.Figure:

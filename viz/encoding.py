@@ -47,9 +47,12 @@ def encode(weights: Floats, allowed: npt.NDArray[np.bool_], *, bits: Literal[8, 
     return scaled.astype(np.uint8) if bits == 8 else scaled.astype(np.uint16)
 
 
-def coarsen(codes: Codes, step: int) -> Codes:
-    """(…, N_q, N_k) codes → (…, rows, columns): the largest of each block, masked only where all of it is."""
-    if step == 1:
+def coarsen(codes: Codes, step: tuple[int, int]) -> Codes:
+    """(…, N_q, N_k) codes → (…, rows, columns): the largest of each block, masked only where all of it is.
+
+    `step` is how many queries and keys a block spans.
+    """
+    if step == (1, 1):
         return codes
     one = codes.dtype.type(1)  # one up, and the code of a masked cell, the largest of its type, falls to 0
     return np.subtract(pooling.coarsen(codes + one, step), one)

@@ -13,7 +13,7 @@ from plotly.colors import get_colorscale
 from model.head_id import HeadId
 from viz.axes import QUIET
 from viz.heatmaps import CELL, MAP_HEIGHT, hatching, weight_cells
-from viz.maps import Maps, Singles, says_blocks
+from viz.maps import Maps, Singles, cell_height, says_blocks
 from viz.mosaic import Mosaic
 from viz.style import LEAST_HATCHED, PLAIN, Style, is_less, signed
 from viz.theme import (
@@ -111,8 +111,10 @@ def difference_grid(
 
 def _grid(shown: Maps) -> Mosaic:
     """A tile for each head, about as many across as down."""
-    n_heads, side = len(shown.cells), max(shown.shape)
-    return Mosaic(n_heads, *shown.shape, math.ceil(math.sqrt(n_heads)), GAP * side, NAME_ROOM * side)
+    n_heads, (n_rows, n_columns) = len(shown.cells), shown.shape
+    tall = cell_height(n_rows, n_columns)
+    side = max(n_rows * tall, n_columns)  # in widths of a cell
+    return Mosaic(n_heads, n_rows, n_columns, math.ceil(math.sqrt(n_heads)), GAP * side, NAME_ROOM * side / tall)
 
 
 def _axes(grid: Mosaic, named: Maps | None) -> dict[str, Any]:
@@ -120,7 +122,8 @@ def _axes(grid: Mosaic, named: Maps | None) -> dict[str, Any]:
     shared = {**QUIET, "fixedrange": True, "constrain": "domain"}
     shared["showticklabels"] = False  # not visible=False: hover needs the names
     x = {**shared, "range": [0, grid.width], "constraintoward": "left"}
-    y = {**shared, "range": [grid.depth, 0], "constraintoward": "top", "scaleanchor": "x"}
+    tall = cell_height(grid.rows, grid.columns)
+    y = {**shared, "range": [grid.depth, 0], "constraintoward": "top", "scaleanchor": "x", "scaleratio": tall}
     if named is not None:
         x["tickvals"], y["tickvals"] = grid.middles()
         x["ticktext"] = [tick_text(name) for name in named.column_names] * grid.across

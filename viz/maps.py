@@ -12,6 +12,7 @@ from viz.pooling import Pick, coarsen
 from viz.theme import Translate, shortened
 
 MOST_CELLS = 128  # a side of a map: with more, a cell of a map a third of a page wide is smaller than two pixels
+MOST_UNEVEN = 2.0  # the longer side of a map over the shorter one, on screen
 NAME = 7  # columns of each of the two tokens that name a block
 
 Bools = npt.NDArray[np.bool_]
@@ -75,6 +76,12 @@ class Maps:
             return self
         cells, allowed = coarsen(self.visible(), step, pick), coarsen(self.allowed, step)
         return replace(self, cells=cells, allowed=allowed, step=step)
+
+
+def cell_height(n_rows: int, n_columns: int) -> float:
+    """How many times as high as wide a cell is drawn: 1, unless the map would be more than twice as long one way."""
+    ratio = n_columns / n_rows
+    return ratio / min(max(ratio, 1 / MOST_UNEVEN), MOST_UNEVEN)
 
 
 def block_step(n_tokens: int, most: int = MOST_CELLS) -> int:

@@ -3,6 +3,7 @@
 Two messages, as for the token strip: the maps, sent once a sentence, and the small view of them.
 """
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -51,28 +52,30 @@ def overview_maps(
     """The message with every head's map, in one byte a cell, small enough to send.
 
     Above 64 tokens, or when there are so many heads that more than `max_bytes` would have to travel, a cell of a
-    thumbnail is the largest weight of a block of `step` × `step` weights; `step` stands in the message for the page to
-    say it.
+    thumbnail is the largest weight of a block; `step`, how many queries and keys it spans, stands in the message for
+    the page to say it.
 
     Args:
         attention: (L, h, N_q, N_k), layer × head × query × key.
-        allowed: (N_q, N_k); True = the query may attend to the key.
+        allowed: (N_q, N_k), or (L, N_q, N_k); True = the query may attend to the key.
         maximum: what the last colour stands for.
         max_bytes: most bytes of the maps as text.
     """
-    if attention.shape[2:] != allowed.shape:
+    if attention.shape[2:] != allowed.shape[-2:]:
         raise ValueError(
             f"Maps are (L, h, N_q, N_k) and the mask (N_q, N_k); got {attention.shape} and {allowed.shape}."
         )
-    longest = max(allowed.shape)
-    step = math.ceil(longest / MAX_CELLS)
-    while True:
+    sides = attention.shape[2:]
+    of_layers = np.broadcast_to(allowed, (len(attention), *sides))
+    for more in itertools.count():
+        step = tuple(min(math.ceil(n / MAX_CELLS) + more, n) for n in sides)
         # Layer by layer: at 512 tokens a copy of all maps would take as much again as the maps.
-        layers = [coarsen(encode(maps, allowed, bits=8, maximum=maximum), step) for maps in attention]
-        sent = message(np.stack(layers).astype(np.uint8), maximum=maximum, step=step)
-        if len(sent["bytes"]) <= max_bytes or step >= longest:
-            return sent
-        step += 1
+        codes = (encode(*each, bits=8, maximum=maximum) for each in zip(attention, of_layers, strict=True))
+        layers = [coarsen(of_layer, step) for of_layer in codes]
+        sent = message(np.stack(layers).astype(np.uint8), maximum=maximum, step=list(step))
+        if len(sent["bytes"]) <= max_bytes or step == sides:
+            break
+    return sent
 
 
 def overview_view(
@@ -113,7 +116,7 @@ def overview_view(
         "curve": curve(style.curve),
         "has_scale": has_scale,
         "text_scale": style.text_scale,
-        "text": _words(t, maps["step"]),
+        "text": _words(t, tuple(maps["step"])),
     }
 
 
@@ -141,7 +144,7 @@ def _numbers(rows: Sequence[Sequence[float]], decimals: int) -> list[list[float 
     return [[round(value, decimals + 2) if math.isfinite(value) else None for value in row] for row in rows]
 
 
-def _words(t: Translate, step: int) -> dict[str, str]:
+def _words(t: Translate, step: tuple[int, int]) -> dict[str, str]:
     return {
         "title": t("All heads of all layers"),
         "layers": t("layer"),
@@ -151,6 +154,6 @@ def _words(t: Translate, step: int) -> dict[str, str]:
         "weight": t("attention weight"),
         "masked": t("masked"),
         "no_value": t("no value"),
-        "coarse": says_blocks((step, step), t),
+        "coarse": says_blocks(step, t),
         "pick": t("Click or press Enter to choose this head."),
     }

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from analysis import UnitTrace
 from viz.encoding import colours, curve, digest, encode, message
 from viz.style import PLAIN, Style
 from viz.theme import ACCENT, Translate, untranslated
@@ -40,19 +41,37 @@ HEAD_COLOURS = (
 
 
 @dataclass(frozen=True)
+class Line:
+    """Another text that is looked at: its tokens stand in a line of their own above those of the queries.
+
+    Attributes:
+        labels: the N_k tokens as text.
+        is_special: (N_k,) drawn as special; nothing = none.
+        is_padding: (N_k,) drawn greyed; nothing = none.
+    """
+
+    labels: Sequence[str]
+    is_special: Sequence[bool] = ()
+    is_padding: Sequence[bool] = ()
+
+
+@dataclass(frozen=True)
 class LayerMaps:
     """What a strip shows: the maps of one layer between the tokens, or words, of a sentence.
+
+    In cross-attention the keys are those of another text, `context`; then (N, N) reads (N_q, N_k).
 
     Attributes:
         attention: (h, N, N), head × query × key.
         allowed: (N, N); True = the query may attend to the key.
-        labels: the N tokens as text; the browser sets them as text, never as markup.
+        labels: the N tokens as text, of the queries; the browser sets them as text, never as markup.
         layer: the layer's index from 0.
         is_special: (N,) drawn as special; nothing = none.
         is_padding: (N,) drawn greyed; nothing = none.
         is_written: (N,) written by the model, not by the person; nothing = none.
         surprise: (N,) how little each token was expected, from 0 to 1 of the largest, as a bar under it; None = no bar
             for this token. Nothing = no bars.
+        context: the keys, in cross-attention; None = the queries themselves.
     """
 
     attention: npt.NDArray[np.floating]
@@ -63,17 +82,51 @@ class LayerMaps:
     is_padding: Sequence[bool] = ()
     is_written: Sequence[bool] = ()
     surprise: Sequence[float | None] = ()
+    context: Line | None = None
 
     def __post_init__(self) -> None:
-        n = len(self.labels)
-        if self.attention.shape[1:] != (n, n) or self.allowed.shape != (n, n):
+        n, n_keys = len(self.labels), len(self.keys)
+        if self.attention.shape[1:] != (n, n_keys) or self.allowed.shape != (n, n_keys):
             raise ValueError(
-                f"{n} labels need maps (h, N, N) and a mask (N, N) with N = {n}; "
-                f"got {self.attention.shape} and {self.allowed.shape}."
+                f"{n} labels of queries and {n_keys} of keys need maps (h, N_q, N_k) and a mask (N_q, N_k) with "
+                f"N_q = {n} and N_k = {n_keys}; got {self.attention.shape} and {self.allowed.shape}."
             )
         each = (self.is_special, self.is_padding, self.is_written, self.surprise)
-        if any(len(flags) not in (0, n) for flags in each):
+        of_keys = () if self.context is None else (self.context.is_special, self.context.is_padding)
+        if any(len(flags) not in (0, n) for flags in each) or any(len(flags) not in (0, n_keys) for flags in of_keys):
             raise ValueError(f"{n} labels need as many flags for special tokens, padding and the like.")
+
+    @property
+    def keys(self) -> Sequence[str]:
+        """The labels of the keys."""
+        return self.labels if self.context is None else self.context.labels
+
+    @property
+    def n_tokens(self) -> int:
+        """Of the strip: N, or N_q + N_k, the keys counted on after the queries."""
+        return len(self.labels) + (0 if self.context is None else len(self.keys))
+
+
+def layer_maps(
+    trace: UnitTrace,
+    layer: int,
+    *,
+    is_written: Sequence[bool] = (),
+    surprise: Sequence[float | None] = (),
+) -> LayerMaps:
+    """What a strip shows of one layer of a trace, from 0; the rest as in `LayerMaps`."""
+    queries, keys = trace.units, trace.context
+    return LayerMaps(
+        trace.attention[layer],
+        trace.allowed_in(layer),
+        queries.labels,
+        layer,
+        is_special=queries.is_special.tolist(),
+        is_padding=queries.of_kind("padding").tolist(),
+        is_written=is_written,
+        surprise=surprise,
+        context=keys and Line(keys.labels, keys.is_special.tolist(), keys.of_kind("padding").tolist()),
+    )
 
 
 @dataclass(frozen=True)
@@ -82,9 +135,10 @@ class StripChoice:
 
     Attributes:
         heads: indices from 0 of the heads shown; none = the layer's mean.
-        pinned: index of the token that is shown while none is pointed at.
+        pinned: index of the token that is shown while none is pointed at; of N_q queries and N_k keys of another text
+            the keys have the numbers from N_q on.
         beside: tokens whose heaviest edges are shown together with those of `pinned`, to be compared.
-        direction: what the pointed token looks at, or what looks at it.
+        direction: what the pointed token looks at, or what looks at it. Of two texts the line of the token says it.
         asks_pair: a click on a second token doesn't pin it, but asks for the weight between the two.
         large: the page's large map, linked with the strip: the key of its figure, and the head that it shows.
     """
@@ -107,17 +161,19 @@ class StripLook:
         height: largest height in pixels of the tokens; more lines scroll.
         sentence: False = the layer's maps alone. They follow what is pointed at in the page's strip of the same maps,
             take the maps from it, and mark in its sentence what is pointed at in them.
+        names: of the two lines, queries and keys, where the keys are another text's.
     """
 
     style: Style = PLAIN
     tile: int = 64
     height: int = 300
     sentence: bool = True
+    names: tuple[str, str] = ("query (looks)", "key (looked at)")
 
 
 def strip_maps(shown: LayerMaps, *, maximum: float = 1.0) -> dict[str, Any]:
     """The message with the maps of one layer; `maximum` is what the last colour stands for."""
-    bits: Literal[8, 16] = 16 if len(shown.labels) <= MAX_EXACT else 8
+    bits: Literal[8, 16] = 16 if len(shown.labels) * len(shown.keys) <= MAX_EXACT**2 else 8
     return message(encode(shown.attention, shown.allowed, bits=bits, maximum=maximum), maximum=maximum)
 
 
@@ -134,23 +190,19 @@ def strip_view(
         maps: the id of the maps shown (`strip_maps(…)["id"]`).
         t: translates the strip's own words.
     """
-    labels, style = list(shown.labels), look.style
+    style, keys = look.style, shown.context
+    queries = _line(shown.labels, shown.is_special, shown.is_padding, shown.is_written, t(look.names[0]))
+    above = None if keys is None else _line(keys.labels, keys.is_special, keys.is_padding, (), t(look.names[1]))
     return {
         "part": "view",
         "maps": maps,
-        "tokens": {
-            "labels": labels,
-            "special": [int(flag) for flag in shown.is_special] or [0] * len(labels),
-            "padding": [int(flag) for flag in shown.is_padding] or [0] * len(labels),
-            "written": [int(flag) for flag in shown.is_written] or [0] * len(labels),
-            "surprise": [None if share is None else round(share, 3) for share in shown.surprise],
-            "id": digest(labels),
-            "dir": reading_direction(labels),
-        },
+        "tokens": queries | {"surprise": [None if share is None else round(share, 3) for share in shown.surprise]},
+        "keys": above,  # None = the tokens themselves
+        "id": digest([list(shown.labels), None if keys is None else list(keys.labels)]),
         "layer": shown.layer,
         "heads": [int(head) for head in chosen.heads],
-        "pinned": chosen.pinned if chosen.pinned in range(len(labels)) else None,
-        "beside": [int(index) for index in chosen.beside],
+        "pinned": chosen.pinned if chosen.pinned in range(shown.n_tokens) else None,
+        "beside": [int(index) for index in chosen.beside] if keys is None else [],
         "direction": chosen.direction,
         "asks_pair": chosen.asks_pair,
         "large": chosen.large and {"key": chosen.large[0], "head": chosen.large[1]},
@@ -162,7 +214,20 @@ def strip_view(
         "height": look.height,
         "sentence": look.sentence,
         "text_scale": style.text_scale,
-        "text": _words(t, look.sentence),
+        "text": _words(t, look.sentence, keys is not None),
+    }
+
+
+def _line(
+    labels: Sequence[str], special: Sequence[bool], padding: Sequence[bool], written: Sequence[bool], name: str
+) -> dict[str, Any]:
+    """One text of the strip, as the browser takes it."""
+    flags = {"special": special, "padding": padding, "written": written}
+    return {
+        "labels": list(labels),
+        **{of: [int(flag) for flag in each] or [0] * len(labels) for of, each in flags.items()},
+        "dir": reading_direction(labels),
+        "name": name,
     }
 
 
@@ -173,13 +238,16 @@ def reading_direction(labels: Sequence[str]) -> Literal["ltr", "rtl"]:
     return "rtl" if 2 * n_right_to_left > sum(kind in ("L", "R", "AL") for kind in kinds) else "ltr"
 
 
-def _words(t: Translate, sentence: bool) -> dict[str, str]:
+def _words(t: Translate, sentence: bool, of_two: bool) -> dict[str, str]:
     """What the strip says. {} are filled in the browser."""
+    hint = t("Point at a token to see what it looks at. A click pins it, Escape or a second click unpins it.")
+    if of_two:
+        hint = t("Point at a token: the lower line looks, the upper one is looked at. A click pins it, Escape unpins it.")
+    if not sentence:
+        hint = t("Point at a cell, or at a token of the sentence above: every map marks it.")
     return {
-        "title": t("The sentence: point at a token"),
-        "hint": t("Point at a token to see what it looks at. A click pins it, Escape or a second click unpins it.")
-        if sentence
-        else t("Point at a cell, or at a token of the sentence above: every map marks it."),
+        "title": t("Two texts: point at a token") if of_two else t("The sentence: point at a token"),
+        "hint": hint,
         "direction": t("Direction"),
         "looks_at": t("what it looks at"),
         "looked_at_by": t("what looks at it"),

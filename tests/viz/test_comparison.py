@@ -48,8 +48,8 @@ def test_cells_masked_on_one_side_only_are_shown_and_on_both_are_hatched(found):
 
 
 def test_places_that_differ_carry_both_labels(found):
-    labels = both_labels(found)
-    assert "big | small" in labels and labels[2] == "cat"
+    rows, columns = both_labels(found)
+    assert "big | small" in rows and rows[2] == "cat" and columns == rows
 
 
 def test_equal_maps_are_drawn_too():

@@ -73,8 +73,8 @@ def test_weights_above_the_maximum_are_shown_as_the_maximum_and_nan_as_masked():
 
 def test_a_coarse_cell_is_the_largest_weight_of_its_block_and_masked_only_if_all_of_it_is():
     codes = np.array([[[1, 2, 255], [3, 4, 255], [255, 0, 255]]], dtype=np.uint8)
-    assert coarsen(codes, 2).tolist() == [[[4, 255], [0, 255]]]
-    assert coarsen(codes, 1) is codes
+    assert coarsen(codes, (2, 2)).tolist() == [[[4, 255], [0, 255]]]
+    assert coarsen(codes, (1, 1)) is codes
 
 
 def test_equal_maps_have_equal_ids_and_others_do_not(minilm):
@@ -102,7 +102,7 @@ def test_every_head_arrives_within_one_part_in_255(minilm):
     trace = traced(minilm, 40, "causal")
     sent = overview_maps(trace.attention, trace.allowed)
     arrived = unpacked(sent)
-    assert sent["step"] == 1 and arrived.shape == trace.attention.shape
+    assert sent["step"] == [1, 1] and arrived.shape == trace.attention.shape
     assert np.isnan(arrived[:, :, ~trace.allowed]).all()
     assert np.abs(arrived - trace.attention)[:, :, trace.allowed].max() <= 1 / 255
 
@@ -111,7 +111,7 @@ def test_144_heads_at_64_tokens_take_less_than_500_kb(minilm):
     trace = minilm.trace(SENTENCE * 7)
     attention = np.concatenate([trace.attention, trace.attention])[:, :, :64, :64]  # as many heads as BERT-base
     sent = overview_maps(attention, trace.allowed[:64, :64])
-    assert attention.shape == (12, 12, 64, 64) and sent["step"] == 1
+    assert attention.shape == (12, 12, 64, 64) and sent["step"] == [1, 1]
     assert len(json.dumps(sent)) <= 500_000
 
 
@@ -120,14 +120,14 @@ def test_maps_that_do_not_compress_are_made_coarser_until_they_fit():
         (24, 16, 64, 64), dtype=np.float32
     )  # noise: the worst case, not a picture
     sent = overview_maps(weights, np.ones((64, 64), bool))
-    assert sent["step"] == 3 and len(sent["bytes"]) <= MAX_BYTES
+    assert sent["step"] == [3, 3] and len(sent["bytes"]) <= MAX_BYTES
 
 
 def test_512_tokens_are_coarse_and_say_so(minilm):
     trace = traced(minilm, 511)
     assert trace.n_tokens == 512
     sent = overview_maps(trace.attention, trace.allowed)
-    assert sent["step"] == 512 // MAX_CELLS and sent["shape"] == [6, 12, 64, 64] and len(sent["bytes"]) <= MAX_BYTES
+    assert sent["step"] == [512 // MAX_CELLS] * 2 and sent["shape"] == [6, 12, 64, 64] and len(sent["bytes"]) <= MAX_BYTES
     blocks = trace.attention.reshape(6, 12, 64, 8, 64, 8).max(axis=(3, 5))
     assert np.abs(unpacked(sent) - blocks).max() <= 1 / 255
     view = overview_view(sent, selected=(3, 1))
@@ -146,8 +146,8 @@ def test_a_metric_brings_its_range_and_a_head_without_a_number_has_none():
 def test_maps_with_other_keys_than_queries_keep_rows_and_columns():
     weights = np.random.default_rng(0).random((1, 2, 3, 130), dtype=np.float32)  # cross-attention: 3 rows, 130 columns
     sent = overview_maps(weights, np.ones((3, 130), bool))
-    assert sent["step"] == 3 and sent["shape"] == [1, 2, 1, 44]
-    assert np.abs(unpacked(sent)[0, 0, 0, 43] - weights[0, 0, :, 129:].max()) <= 1 / 255
+    assert sent["step"] == [1, 3] and sent["shape"] == [1, 2, 3, 44]
+    assert np.abs(unpacked(sent)[0, 0, :, 43] - weights[0, 0, :, 129]).max() <= 1 / 255
 
 
 @pytest.mark.parametrize("name", ["4-2", "1-1", "6-12"])
@@ -197,7 +197,7 @@ def test_long_sentences_travel_in_one_byte_a_weight(minilm):
 
 @pytest.mark.parametrize("shape", [(2, 3), (2, 3, 4), (2, 4, 4)])
 def test_maps_that_do_not_fit_the_mask_are_refused(shape):
-    with pytest.raises(ValueError, match="N, N"):
+    with pytest.raises(ValueError, match="N_q = 3 and N_k = 3"):
         LayerMaps(np.zeros(shape), np.ones((3, 3), bool), "abc", 0)
 
 

@@ -65,25 +65,29 @@ def token_strip(
         key: of the component, unique on the page.
         source: names the maps for the cache of messages: model id, text, mask, reading. The layer is added here.
         t: translates the strip's words; None = as the session does.
-        on_pinned: called with the index of the token pinned, or None when it is freed.
+        on_pinned: called with the index of the token pinned (`StripChoice.pinned`), or None when it is freed.
         on_pair: called with query and key, where the strip asks for a pair.
         on_heads: called with the heads chosen; empty = the layer's mean.
         on_direction: called with the direction chosen.
     """
     maximum, layer = look.style.maximum, shown.layer
-    n_heads, n_tokens = len(shown.attention), len(shown.labels)  # the session keeps what callbacks hold: no maps
-    maps = _message(("strip", source, layer, maximum, n_heads, n_tokens), lambda: strip_maps(shown, maximum=maximum))
+    n_heads, n_tokens = len(shown.attention), shown.n_tokens  # the session keeps what callbacks hold: no maps
+    n_queries, n_keys = shown.allowed.shape
+    name = ("strip", source, layer, maximum, n_heads, n_queries, n_keys)
+    maps = _message(name, lambda: strip_maps(shown, maximum=maximum))
     view = strip_view(shown, chosen, look, maps=maps["id"], t=t or translator())
 
     def pin() -> None:
-        index = _browser_choice(key, "pinned", of=view["tokens"]["id"])
+        index = _browser_choice(key, "pinned", of=view["id"])
         if on_pinned and (index is None or (isinstance(index, int) and 0 <= index < n_tokens)):
             on_pinned(index)
 
     def pair() -> None:
-        tokens = _browser_choice(key, "pair", of=view["tokens"]["id"])
+        tokens = _browser_choice(key, "pair", of=view["id"])
         if on_pair and _are_indices(tokens, n_tokens) and len(tokens) == 2:
-            on_pair(*tokens)
+            query, key = tokens
+            if query < n_queries and key < n_keys:
+                on_pair(query, key)
 
     def show() -> None:
         heads = _browser_choice(key, "heads", of=layer)
@@ -120,12 +124,12 @@ def overview(
     n_key_heads: int = 0,
     t: Translate | None = None,
     on_pick: Callable[[int, int], None] | None = None,
-) -> int:
+) -> None:
     """All layers × all heads; a click picks a head.
 
     Args:
         attention: (L, h, N_q, N_k).
-        allowed: (N_q, N_k).
+        allowed: (N_q, N_k), or (L, N_q, N_k) where layers have masks of their own.
         selected: layer and head to outline, from 0.
         key: of the component, unique on the page.
         source: names the maps for the cache of messages: model id, text, mask, reading.
@@ -136,8 +140,6 @@ def overview(
         t: translates the overview's words; None = as the session does.
         on_pick: called with the layer and head picked, from 0, before the page's script runs.
 
-    Returns:
-        How many tokens a side a cell of a thumbnail stands for; above 1 it is the largest weight of its block.
     """
     n_layers, n_heads = attention.shape[:2]
     maps = _message(
@@ -162,7 +164,6 @@ def overview(
     with st.container(gap=None, key=f"{key}-overview"):
         _overview(key=f"{key}-maps", data=maps)
         _overview(key=key, data=view, on_head_change=picked)
-    return int(maps["step"])
 
 
 _NONE_MADE = object()  # None is a choice: nothing is pinned

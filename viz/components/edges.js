@@ -4,12 +4,12 @@ const SVG = "http://www.w3.org/2000/svg";
 const TALLEST = 46; // of an edge over a sentence in one line; the sheet leaves 3.5rem
 const LOW = 22; // of an edge between two lines of a long sentence
 
-// boxes: {x, top, bottom, line} of each token's label. edges: {query, key, weight, colour, shift, dashed}.
-function drawEdges(svg, boxes, edges, isOneLine) {
+// queries, keys: {x, top, bottom, line} of each token's label. edges: {query, key, weight, colour, shift, dashed}.
+function drawEdges(svg, queries, keys, edges, isOneLine) {
   const paths = [];
   for (const edge of edges) {
-    const from = boxes[edge.query];
-    const to = boxes[edge.key];
+    const from = queries[edge.query];
+    const to = keys[edge.key];
     if (from && to) paths.push(...edgeShape(from, to, edge, isOneLine));
   }
   svg.replaceChildren(...paths);

@@ -147,18 +147,22 @@ function colourTable(data) {
   return table;
 }
 
+// Width over height of a picture of a map: that of its cells, unless one side were more than twice the other
+// (viz/maps.py, MOST_UNEVEN).
+const shapeOf = (rows, columns) => Math.max(0.5, Math.min(2, columns / rows));
+
 // A map (rows × columns of codes, from offset on) as an image of at most `most` cells a side, block by block the
 // largest weight.
 function mapImage({ codes, offset, rows, columns, top }, table, most = Infinity) {
-  const step = Math.max(1, Math.ceil(Math.max(rows, columns) / most));
+  const [down, across] = [rows, columns].map((n) => Math.max(1, Math.ceil(n / most)));
   const canvas = document.createElement("canvas");
-  canvas.width = Math.ceil(columns / step);
-  canvas.height = Math.ceil(rows / step);
+  canvas.width = Math.ceil(columns / across);
+  canvas.height = Math.ceil(rows / down);
   const largest = new Int32Array(canvas.width * canvas.height).fill(-1);
   for (let row = 0; row < rows; row += 1) {
     for (let column = 0; column < columns; column += 1) {
       const code = codes[offset + row * columns + column];
-      const cell = Math.floor(row / step) * canvas.width + Math.floor(column / step);
+      const cell = Math.floor(row / down) * canvas.width + Math.floor(column / across);
       if (code <= top && code > largest[cell]) largest[cell] = code;
     }
   }

@@ -10,7 +10,8 @@ const figure = place("large");
 const canvas = document.createElement("canvas");
 figure.querySelector(".map").append(canvas);
 const now = { layer: data.layer, heads: [data.head] };
-const labels = data.strip_view.tokens.labels;
+const queries = data.strip_view.tokens.labels;
+const keys = (data.strip_view.keys ?? data.strip_view.tokens).labels;
 
 const WIDEST = 544; // pixels of the large map
 const LEAST = 2; // pixels of one of its cells
@@ -75,12 +76,14 @@ class LargeMap {
     this.size = Math.max(9, Math.min(14, ((width - 90) / Math.max(rows, columns)) * 0.85));
     this.font = `${this.size}px ${font}`;
     this.pen.font = this.font;
-    this.room = Math.min(110, Math.max(...labels.map((label) => this.pen.measureText(label).width)) + 8);
+    this.room = Math.min(110, Math.max(...[...queries, ...keys].map((label) => this.pen.measureText(label).width)) + 8);
     const most = Math.max(1, Math.floor((width - this.room) / LEAST));
     this.step = [rows, columns].map((n) => Math.ceil(n / most));
     [this.rows, this.columns] = [Math.ceil(rows / this.step[0]), Math.ceil(columns / this.step[1])];
-    this.cell = (width - this.room) / Math.max(this.rows, this.columns);
-    this.height = this.cell * this.rows;
+    const tall = this.columns / this.rows / shapeOf(this.rows, this.columns); // height of a cell over its width
+    this.wide = (width - this.room) / Math.max(this.rows * tall, this.columns);
+    this.high = this.wide * tall;
+    this.height = this.high * this.rows;
     this.maps = maps;
     this.largest = new Int32Array(this.rows * this.columns).fill(-1); // -1 = masked
     for (let query = 0; query < rows; query += 1) {
@@ -109,21 +112,21 @@ class LargeMap {
       const [row, column] = [Math.floor(at / this.columns), at % this.columns];
       const k = code < 0 ? -1 : 3 * curve[Math.round((code / this.maps.top) * 254)];
       this.pen.fillStyle = k < 0 ? "rgba(128, 128, 128, 0.35)" : `rgb(${rgb[k]} ${rgb[k + 1]} ${rgb[k + 2]})`;
-      const [x, y] = [snap(this.room + column * this.cell), snap(row * this.cell)];
-      const [right, below] = [snap(this.room + (column + 1) * this.cell), snap((row + 1) * this.cell)];
+      const [x, y] = [snap(this.room + column * this.wide), snap(row * this.high)];
+      const [right, below] = [snap(this.room + (column + 1) * this.wide), snap((row + 1) * this.high)];
       this.pen.fillRect(x, y, right - x, below - y);
     });
   }
 
   paintLabels() {
     Object.assign(this.pen, { font: this.font, fillStyle: getComputedStyle(document.body).color, textBaseline: "middle" });
-    const every = Math.ceil(this.size / this.cell);
+    const [down, across] = [this.high, this.wide].map((side) => Math.ceil(this.size / side));
     this.pen.textAlign = "right";
-    for (let row = 0; row < this.rows; row += every) {
-      this.pen.fillText(labels[row * this.step[0]], this.room - 5, Math.max(this.size / 2, (row + 0.5) * this.cell), this.room - 5);
+    for (let row = 0; row < this.rows; row += down) {
+      this.pen.fillText(queries[row * this.step[0]], this.room - 5, Math.max(this.size / 2, (row + 0.5) * this.high), this.room - 5);
     }
-    for (let column = 0; column < this.columns; column += every) {
-      this.paintBelow(labels[column * this.step[1]], this.room + (column + 0.5) * this.cell);
+    for (let column = 0; column < this.columns; column += across) {
+      this.paintBelow(keys[column * this.step[1]], this.room + (column + 0.5) * this.wide);
     }
   }
 
@@ -145,16 +148,16 @@ class LargeMap {
 
   // What the pointed cell holds, in words.
   says(event) {
-    const row = Math.floor(event.offsetY / this.cell);
-    const column = Math.floor((event.offsetX - this.room) / this.cell);
+    const row = Math.floor(event.offsetY / this.high);
+    const column = Math.floor((event.offsetX - this.room) / this.wide);
     if (!(row >= 0 && row < this.rows && column >= 0 && column < this.columns)) return null;
     const code = this.largest[row * this.columns + column];
     const weight = ((code / this.maps.top) * this.maps.maximum).toFixed(3);
-    const values = { query: this.name(row, 0), key: this.name(column, 1), weight };
+    const values = { query: this.name(queries, row, 0), key: this.name(keys, column, 1), weight };
     return fill(code < 0 ? data.text.masked : data.text.cell, values);
   }
 
-  name(at, side) {
+  name(labels, at, side) {
     const block = labels.slice(at * this.step[side], (at + 1) * this.step[side]);
     return block.length > 1 ? `${block[0]} … ${block.at(-1)}` : block[0];
   }

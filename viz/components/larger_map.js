@@ -24,7 +24,7 @@ class LargerMap {
     caption.textContent = label;
     canvas.width = image.width;
     canvas.height = image.height;
-    canvas.style.aspectRatio = `${image.width} / ${image.height}`;
+    canvas.style.aspectRatio = shapeOf(image.height, image.width);
     canvas.style.width = `${Math.min(NEAR, room * 0.45)}px`;
     canvas.getContext("2d").drawImage(image, 0, 0);
     const [width, height] = [figure.offsetWidth, figure.offsetHeight];

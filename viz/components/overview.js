@@ -375,10 +375,11 @@ class Overview {
     pen.scale(density, density);
     pen.fillStyle = this.accent;
     const [rows, columns] = this.maps.shape.slice(2);
-    const at = (token, cells) => (Math.floor(token / this.maps.step) / cells) * tile;
+    const [down, across] = this.maps.step;
+    const at = (token, step, cells) => (Math.floor(token / step) / cells) * tile;
     this.eachHead((x, y) => {
-      if (told.query !== null) pen.fillRect(x, y + at(told.query, rows), tile, Math.max(1, tile / rows / 3));
-      if (told.key !== null) pen.fillRect(x + at(told.key, columns), y, Math.max(1, tile / columns / 3), tile);
+      if (told.query !== null) pen.fillRect(x, y + at(told.query, down, rows), tile, Math.max(1, tile / rows / 3));
+      if (told.key !== null) pen.fillRect(x + at(told.key, across, columns), y, Math.max(1, tile / columns / 3), tile);
     });
   }
 

@@ -4,9 +4,9 @@ const LEAST_EDGE = 0.02; // smaller weights are told by their numbers alone
 const LEAST_BESIDE = 0.1; // of a token shown beside another: its heaviest edges to words, dashed as its own outline is
 
 function paintTokens(strip, { cell, heads, looks, source, beside, weights }) {
-  const other = cell ? (looks ? cell.key : cell.query) : null;
+  const other = cell ? (looks ? strip.keysFrom + cell.key : cell.query) : null;
   strip.buttons.forEach((button, i) => {
-    const here = weights.map((row) => row[i]);
+    const here = weights.map((row) => row[i]).filter((weight) => weight !== undefined);
     const isMasked = here.length > 0 && here.every(Number.isNaN);
     const isOther = i === other || beside.includes(i);
     const flags = { masked: isMasked, source: i === source, other: isOther, pinned: i === strip.pinned };
@@ -54,10 +54,10 @@ function paintEdges(strip, { cell, heads, pair, beside, weights }) {
     const found = edgesOf(strip, heads, strip.rows(heads, query), (key) => [query, key], heavy);
     edges.push(...found.map((edge) => ({ ...edge, dashed: true })));
   }
-  drawEdges(strip.svg, strip.boxes, edges, strip.isOneLine);
+  drawEdges(strip.svg, strip.boxes, strip.boxes.slice(strip.keysFrom), edges, strip.isOneLine);
 }
 
-// pair: other token -> [query, key]; isShown: (weight, query, key) -> whether the edge is drawn.
+// pair: place of the other token -> [query, key]; isShown: (weight, query, key) -> whether the edge is drawn.
 function edgesOf(strip, heads, weights, pair, isShown) {
   const spread = heads.length > 1 ? Math.min(4, 26 / heads.length) : 0;
   return heads.flatMap((head, k) =>

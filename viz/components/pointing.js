@@ -44,9 +44,9 @@ class Pointing {
     this.on.onFocus();
   }
 
-  // boxes: where each token lies; home: the token that Tab reaches while none has the focus.
-  lie(boxes, dir, home) {
-    Object.assign(this, { boxes, dir });
+  // boxes: where each token lies, and its text; home: the token that Tab reaches while none has the focus.
+  lie(boxes, home) {
+    this.boxes = boxes;
     this.stop(this.focused ?? home);
   }
 
@@ -67,12 +67,14 @@ class Pointing {
   }
 
   neighbour(at, key) {
-    const last = this.buttons.length - 1;
-    const forward = this.dir === "rtl" ? -1 : 1;
-    const within = (i) => Math.max(0, Math.min(last, i));
+    const { text } = this.boxes[at];
+    const first = this.boxes.findIndex((box) => box.text === text);
+    const last = first + text.labels.length - 1;
+    const forward = text.dir === "rtl" ? -1 : 1;
+    const within = (i) => Math.max(first, Math.min(last, i));
     if (key === "ArrowRight") return within(at + forward);
     if (key === "ArrowLeft") return within(at - forward);
-    if (key === "Home") return 0;
+    if (key === "Home") return first;
     if (key === "End") return last;
     if (key !== "ArrowUp" && key !== "ArrowDown") return null;
     const line = this.boxes[at].line + (key === "ArrowDown" ? 1 : -1);

@@ -21,24 +21,24 @@ function captions(strip, { cell, row }) {
     }
     const weights = row(head);
     const best = weights.reduce((most, weight, i) => (weight > (weights[most] ?? LEAST) ? i : most), -1);
-    return best < 0 ? "" : `${shown(weights[best])} ${isolate(strip.data.tokens.labels[best])}`;
+    return best < 0 ? "" : `${shown(weights[best])} ${isolate(strip.labels[best])}`;
   });
 }
 
 function sentence(strip, { cell, heads, looks, source, beside, weights }) {
-  const { text, layer, tokens } = strip.data;
+  const { text, layer } = strip.data;
   if (source === null) return text.hint;
-  const label = (i) => isolate(tokens.labels[i]);
+  const label = (i) => isolate(strip.labels[i]);
   const names = heads.map((head) => `${layer + 1}-${head + 1}`);
   const template = heads[0] === MEAN ? text.mean_of : heads.length === 1 ? text.head : text.heads;
   const said = { heads: fill(template, { layer: layer + 1, name: names[0], names: names.join(", ") }), token: label(source) };
   if (cell) {
     const weight = strip.weight(cell.head, cell.query, cell.key);
-    const pair = { query: label(cell.query), key: label(cell.key) };
+    const pair = { query: label(cell.query), key: label(strip.keysFrom + cell.key) };
     if (Number.isNaN(weight)) return fill(text.says_masked, { ...said, ...pair });
     return fill(text.says_cell, { ...said, ...pair, weight: shown(weight) });
   }
-  if (weights.every((row) => row.every(Number.isNaN))) return fill(looks ? text.says_nothing : text.says_nobody, said);
+  if (!weights.flat().some((weight) => weight >= 0)) return fill(looks ? text.says_nothing : text.says_nobody, said);
   const isOne = heads.length === 1;
   const most = isOne ? (beside.length ? LISTED_BESIDE : LISTED) : 1;
   const list = (rows) => {

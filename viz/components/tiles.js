@@ -52,7 +52,7 @@ class Tiles {
   // How many queries and keys the maps have.
   size(rows, columns) {
     Object.assign(this, { rows, columns });
-    this.place.style.setProperty("--shape", `${columns} / ${rows}`);
+    this.place.style.setProperty("--shape", shapeOf(rows, columns));
   }
 
   // images: one canvas a tile, all of the same size.

@@ -1,6 +1,8 @@
 // The token strip: point at a token, and the chosen heads show what it looks at. Everything happens in the browser;
 // Python hears only of clicks (states "pinned", "heads", "direction"). A strip without its sentence is the layer's maps
 // alone; strips of the same maps on a page point together.
+// In cross-attention the keys are another text, in a line above the queries; all tokens are counted as one row of places,
+// the keys from `keysFrom` on. There the line of a token says whether it looks or is looked at.
 
 const TALL_SHARE = 0.24; // of the window's height that a long sentence may take
 
@@ -25,12 +27,13 @@ class Strip {
     undrawn.add(this.root);
     const part = (name) => this.root.querySelector(`.${name}`);
     [this.turn, this.says, this.scroll, this.sheet] = ["turn", "says", "scroll", "sheet"].map(part);
-    [this.line, this.svg, this.also, this.live] = ["tokens", "edges", "also", "live"].map(part);
+    [this.svg, this.also, this.live] = ["edges", "also", "live"].map(part);
+    this.rows = [...this.root.querySelectorAll(".line")].reverse(); // of the queries, of the keys
     this.scroll.onscroll = () => this.cue();
     this.says.append(element("span"));
     this.choices = { pinned: new Choice(), pair: new Choice(), heads: new Choice(), direction: new Choice() };
     this.buttons = [];
-    this.pointing = new Pointing(this.line, {
+    this.pointing = new Pointing(this.sheet, {
       onChange: (change) => this.others().forEach((other) => other.pointing.point(change)),
       onPoint: () => this.data && this.paint(),
       onPin: (at) => this.pick(at),
@@ -65,10 +68,8 @@ class Strip {
 
   // The other strips of the same maps.
   others() {
-    const { maps, tokens } = this.data ?? {};
-    return [...strips.values()].filter(
-      ({ root, data }) => root !== this.root && data && data.maps === maps && data.tokens.id === tokens.id,
-    );
+    const { maps, id } = this.data ?? {};
+    return [...strips.values()].filter(({ root, data }) => root !== this.root && data?.maps === maps && data.id === id);
   }
 
   get pinned() {
@@ -91,12 +92,15 @@ class Strip {
     this.wanted = data;
     const maps = await mapsOf(data.maps);
     if (this.wanted !== data || !this.root.isConnected) return; // newer data came meanwhile
-    const hasNewTokens = this.data?.tokens.id !== data.tokens.id;
+    const hasNewTokens = this.data?.id !== data.id;
     const hasNewMaps = this.maps !== maps;
     if (hasNewTokens) this.choices.pinned = new Choice(); // its word was about another sentence
     if (this.data && this.data.layer !== data.layer) this.choices.heads = new Choice();
     this.data = data;
     this.maps = maps;
+    this.texts = data.keys ? [data.tokens, data.keys] : [data.tokens];
+    this.labels = this.texts.flatMap(({ labels }) => labels);
+    this.keysFrom = data.keys ? data.tokens.labels.length : 0;
     if (hasNewMaps) this.layer = new LayerMaps(maps);
     this.curve = bytesOf(data.curve);
     this.choices.pinned.fromPython(data.pinned);
@@ -104,6 +108,7 @@ class Strip {
     this.choices.direction.fromPython(data.direction);
     this.root.style.setProperty("--text-scale", data.text_scale);
     this.root.classList.toggle("maps-only", !data.sentence);
+    this.root.classList.toggle("two-texts", Boolean(data.keys));
     this.says.ariaHidden = String(!data.sentence); // the strip with the sentence says the same
     if (data.sentence) this.root.setAttribute("aria-label", data.text.title);
     this.theme = theme(this.root);
@@ -160,13 +165,11 @@ class Strip {
   }
 
   buildTokens() {
-    const { tokens, text } = this.data;
-    const total = tokens.labels.length;
+    const { tokens, text, id } = this.data;
     this.root.classList.toggle("surprised", tokens.surprise.length > 0);
-    this.line.dir = this.sheet.dir = tokens.dir;
-    this.line.setAttribute("aria-label", text.title);
-    if (this.built !== tokens.id) {
-      this.buttons = tokens.labels.map((label, i) => {
+    this.sheet.dir = tokens.dir;
+    if (this.built !== id) {
+      this.buttons = this.labels.map((label, i) => {
         const button = element("button", "token");
         button.type = "button";
         button.dataset.index = i;
@@ -175,20 +178,31 @@ class Strip {
         button.lastChild.append(element("i"));
         return button;
       });
-      this.line.replaceChildren(...this.buttons);
       this.pointing.buttons = this.buttons;
-      this.built = tokens.id;
+      this.built = id;
     }
-    this.buttons.forEach((button, i) => {
-      button.classList.toggle("special", Boolean(tokens.special[i]));
-      button.classList.toggle("padding", Boolean(tokens.padding[i]));
-      button.classList.toggle("written", Boolean(tokens.written[i]));
-      button.lastChild.firstChild.style.height = `${100 * Math.min(1, tokens.surprise[i] ?? 0)}%`;
-      const kinds = [tokens.padding[i] ? text.padding : tokens.special[i] && text.special, tokens.written[i] && text.written];
-      const kind = kinds.filter(Boolean).join(", ");
-      const name = fill(text.token, { token: isolate(tokens.labels[i]), n: i + 1, total });
-      button.setAttribute("aria-label", kind ? `${name}, ${kind}` : name);
+    this.rows.forEach((row, k) => {
+      const [side, line] = row.children;
+      const buttons = k ? this.buttons.slice(this.keysFrom || this.buttons.length) : this.buttons.slice(0, tokens.labels.length);
+      if (buttons[0]?.parentElement !== line || line.childElementCount !== buttons.length) line.replaceChildren(...buttons);
+      if (!this.texts[k]) return;
+      line.dir = this.texts[k].dir;
+      side.textContent = this.data.keys ? this.texts[k].name : "";
+      line.setAttribute("aria-label", this.data.keys ? this.texts[k].name : text.title);
+      buttons.forEach((button, i) => this.dress(button, this.texts[k], i));
     });
+  }
+
+  dress(button, { labels, special, padding, written, surprise }, i) {
+    const { text } = this.data;
+    button.classList.toggle("special", Boolean(special[i]));
+    button.classList.toggle("padding", Boolean(padding[i]));
+    button.classList.toggle("written", Boolean(written[i]));
+    button.lastChild.firstChild.style.height = `${100 * Math.min(1, surprise?.[i] ?? 0)}%`;
+    const kinds = [padding[i] ? text.padding : special[i] && text.special, written[i] && text.written];
+    const kind = kinds.filter(Boolean).join(", ");
+    const name = fill(text.token, { token: isolate(labels[i]), n: i + 1, total: labels.length });
+    button.setAttribute("aria-label", kind ? `${name}, ${kind}` : name);
   }
 
   buildTiles() {
@@ -215,15 +229,22 @@ class Strip {
 
   // A second token, where a pair is asked for; else the token is pinned, or freed.
   pick(at) {
-    if (!this.data.asks_pair || this.pinned === null || at === this.pinned) {
-      return this.choose("pinned", at === this.pinned ? null : at);
+    const { pinned, keysFrom } = this;
+    const isOneLine = keysFrom && at < keysFrom === pinned < keysFrom; // no pair of two texts
+    if (!this.data.asks_pair || pinned === null || at === pinned || isOneLine) {
+      return this.choose("pinned", at === pinned ? null : at);
     }
-    return this.choose("pair", this.direction === "looks_at" ? [this.pinned, at] : [at, this.pinned]);
+    return this.choose("pair", this.looks(pinned) ? [pinned, at - keysFrom] : [at, pinned - keysFrom]);
+  }
+
+  // Whether the token at a place is a query: it looks. Else it is a key.
+  looks(place) {
+    return this.keysFrom ? place < this.keysFrom : this.direction === "looks_at";
   }
 
   choose(name, value) {
     this.choices[name].fromPerson(value);
-    const of = ["pinned", "pair"].includes(name) ? this.data.tokens.id : this.data.layer;
+    const of = ["pinned", "pair"].includes(name) ? this.data.id : this.data.layer;
     this.send(name, { value, of, at: Date.now() });
     if (name === "heads") this.layout(); // one head and several take different room under the tokens
     else this.paint();
@@ -250,18 +271,19 @@ class Strip {
     this.root.classList.toggle("many-lines", !isOneLine);
     const tops = [...new Set(this.buttons.map((button) => button.offsetTop))].sort((a, b) => a - b);
     this.isOneLine = isOneLine;
-    this.boxes = this.buttons.map((button) => ({
+    this.boxes = this.buttons.map((button, i) => ({
       x: button.offsetLeft + button.offsetWidth / 2,
       top: button.offsetTop,
       bottom: button.offsetTop + button.offsetHeight,
       line: tops.indexOf(button.offsetTop),
+      text: this.texts[Number(Boolean(this.keysFrom) && i >= this.keysFrom)],
     }));
     this.svg.setAttribute("width", this.sheet.clientWidth);
     this.svg.setAttribute("height", this.sheet.clientHeight);
     this.cue();
     this.also.textContent = this.data.tile ? "" : this.data.text.also;
     this.tiles.layout(this.tiles.place.clientWidth || this.width, this.data.tile);
-    this.pointing.lie(this.boxes, this.data.tokens.dir, this.pinned ?? 0);
+    this.pointing.lie(this.boxes, this.pinned ?? 0);
     this.paint();
   }
 
@@ -274,10 +296,13 @@ class Strip {
   // What is shown now: the cell pointed at in a map, else the token under the pointer, the focused one, the pinned one.
   now() {
     const { cell, hovered, focused } = this.pointing;
-    const looks = this.direction === "looks_at";
-    const source = cell ? (looks ? cell.query : cell.key) : (hovered ?? focused ?? this.pinned);
-    const pair = (other) => (looks ? [source, other] : [other, source]);
-    const row = (head) => this.data.tokens.labels.map((_, i) => this.weight(head, ...pair(i)));
+    const { keysFrom } = this;
+    const at = hovered ?? focused ?? this.pinned;
+    const looks = cell && keysFrom ? true : this.looks(at);
+    const source = cell ? (looks ? cell.query : cell.key) : at;
+    const pair = (other) => (looks ? [source, other - keysFrom] : [other, source - keysFrom]);
+    const isOther = (i) => !keysFrom || (looks ? i >= keysFrom : i < keysFrom); // of one line there are no weights
+    const row = (head) => this.labels.map((_, i) => (isOther(i) ? this.weight(head, ...pair(i)) : undefined));
     const heads = cell ? [cell.head] : this.heads;
     const isWanted = looks && !cell && source !== null && source === this.data.pinned;
     const beside = isWanted ? this.data.beside : [];
@@ -286,7 +311,7 @@ class Strip {
 
   // What a token looks at, head by head.
   rows(heads, query) {
-    return heads.map((head) => this.data.tokens.labels.map((_, key) => this.weight(head, query, key)));
+    return heads.map((head) => this.labels.map((_, key) => this.weight(head, query, key)));
   }
 
   paint() {
@@ -295,7 +320,7 @@ class Strip {
     for (const button of this.turn.children) {
       button.setAttribute("aria-pressed", String(button.dataset.direction === this.direction));
     }
-    const [query, key] = cell ? [cell.query, cell.key] : looks ? [source, null] : [null, source];
+    const [query, key] = cell ? [cell.query, cell.key] : looks || source === null ? [source, null] : [null, source - this.keysFrom];
     if (this.data.sentence) {
       paintTokens(this, now);
       paintEdges(this, now);

@@ -80,7 +80,7 @@ def grid_layout(
         height=math.ceil(bottom + 48 + 18 * len(notes) + MARGIN),
         left=left,
         top=top,
-        cell=cell,
+        cell=(cell, cell),
         steps=(1, 1),
         weights=np.nan_to_num(values).astype(np.float32),
         rgb=rgb,

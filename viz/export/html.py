@@ -16,7 +16,7 @@ from viz import browser
 from viz.overview import overview_maps, overview_view
 from viz.style import PLAIN, Style
 from viz.theme import Translate, untranslated
-from viz.token_strip import LayerMaps, StripChoice, StripLook, strip_maps, strip_view
+from viz.token_strip import StripChoice, StripLook, layer_maps, strip_maps, strip_view
 
 MOST_BYTES = 6_000_000  # of the layers' maps as text; above, only the chosen layer is exact and the page says so
 
@@ -38,7 +38,7 @@ def page_html(
         source: `analysis.provenance`; shown below the maps and held in the page as JSON.
         layer: shown first, from 0.
         head: shown first, from 0.
-        pinned: the token that is shown while none is pointed at.
+        pinned: the token that is shown while none is pointed at (`StripChoice.pinned`).
         style: colours and what the last one stands for.
         t: translates the page's words.
     """
@@ -79,10 +79,7 @@ style-src 'unsafe-inline'; img-src data:">
 def _data(trace: UnitTrace, layer: int, chosen: StripChoice, style: Style, t: Translate) -> dict[str, Any]:
     look = replace(style, text_scale=1.0)  # the page has its own size of text
     small = overview_maps(trace.attention, trace.allowed, maximum=style.maximum)
-    special, padding = list(trace.is_special), list(trace.units.of_kind("padding"))
-    of_layers = [
-        LayerMaps(maps, trace.allowed, trace.labels, i, special, padding) for i, maps in enumerate(trace.attention)
-    ]
+    of_layers = [layer_maps(trace, i) for i in range(trace.n_layers)]
     wanted = strip_maps(of_layers[layer], maximum=style.maximum)
     if len(wanted["bytes"]) * trace.n_layers <= MOST_BYTES:
         layers = [strip_maps(maps, maximum=style.maximum) for maps in of_layers]

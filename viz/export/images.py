@@ -78,19 +78,19 @@ def png_bytes(layout: MapLayout) -> bytes:
 
 def square(layout: MapLayout) -> tuple[float, float, float, float]:
     """Left, top, right and bottom of the cells."""
-    n_rows, n_columns = layout.weights.shape
-    return layout.left, layout.top, layout.left + layout.cell * n_columns, layout.top + layout.cell * n_rows
+    (n_rows, n_columns), (width, height) = layout.weights.shape, layout.cell
+    return layout.left, layout.top, layout.left + width * n_columns, layout.top + height * n_rows
 
 
 def _cells(layout: MapLayout) -> list[str]:
-    lines = []
+    lines, (width, height) = [], layout.cell
     for (query, key), weight in np.ndenumerate(layout.weights):
-        x, y = layout.left + key * layout.cell, layout.top + query * layout.cell
+        x, y = layout.left + key * width, layout.top + query * height
         is_masked = bool(np.isnan(weight))
         fill = "url(#masked)" if is_masked else _hex(layout.rgb[query, key])
         value = "masked" if is_masked else np.format_float_positional(weight, unique=True, trim="0")
         lines.append(
-            f'<rect x="{x:.2f}" y="{y:.2f}" width="{layout.cell:.2f}" height="{layout.cell:.2f}" fill="{fill}" '
+            f'<rect x="{x:.2f}" y="{y:.2f}" width="{width:.2f}" height="{height:.2f}" fill="{fill}" '
             f'data-query="{query}" data-key="{key}" data-weight="{value}"/>'
         )
     return lines

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from viz.maps import Maps, says_blocks
+from viz.maps import Maps, cell_height, says_blocks
 from viz.style import PLAIN, Style
 from viz.theme import MAX_LABEL, Translate, is_upright, isolated, shortened, stacked, untranslated
 
@@ -43,7 +43,7 @@ class MapLayout:
 
     Attributes:
         left, top: corner of the cells.
-        cell: side of a cell.
+        cell: width and height of a cell.
         steps: how many queries and keys a cell stands for.
         weights: (rows, columns), NaN where masked.
         rgb: (rows, columns, 3).
@@ -57,7 +57,7 @@ class MapLayout:
     height: float
     left: float
     top: float
-    cell: float
+    cell: tuple[float, float]
     steps: tuple[int, int]
     weights: npt.NDArray[np.float32]
     rgb: npt.NDArray[np.uint8]
@@ -126,11 +126,13 @@ def map_layout(
     """
     shown = shown.in_blocks()
     weights, (n_rows, n_columns) = shown.visible(), shown.shape
-    cell = PLOT / max(n_rows, n_columns)
-    queries, keys = _side(shown.queries[:: shown.step[0]], cell), _side(shown.keys[:: shown.step[1]], cell)
+    tall = cell_height(n_rows, n_columns)
+    wide = PLOT / max(n_rows * tall, n_columns)
+    high = wide * tall
+    queries, keys = _side(shown.queries[:: shown.step[0]], high), _side(shown.keys[:: shown.step[1]], wide)
     left = MARGIN + 32 + max(measure(label, queries.size) for label, _ in queries.labels)
     top, depth = MARGIN + 62, keys.depth(measure)
-    right, bottom = left + cell * n_columns, top + cell * n_rows
+    right, bottom = left + wide * n_columns, top + high * n_rows
     middle = (left + right) / 2, (top + bottom) / 2
     bar = (right + 26, top, PLOT * 0.6)
     words = [
@@ -152,7 +154,7 @@ def map_layout(
         height=math.ceil(y + MARGIN - 12),
         left=left,
         top=top,
-        cell=cell,
+        cell=(wide, high),
         steps=shown.step,
         weights=weights,
         rgb=style.colours(weights),

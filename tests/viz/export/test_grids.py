@@ -36,8 +36,8 @@ def test_less_is_purple_more_is_orange_and_nothing_is_between_in_the_png():
     image = Image.open(io.BytesIO(png_bytes(of))).convert("RGB")
     corner = [round(2 * (edge + 3)) for edge in (of.left, of.top)]  # off the middle, where signs stand
     less = image.getpixel(tuple(corner))
-    more = image.getpixel((corner[0] + round(2 * of.cell), corner[1] + round(2 * of.cell)))
-    none = image.getpixel((corner[0], corner[1] + round(2 * of.cell)))
+    more = image.getpixel((corner[0] + round(2 * of.cell[0]), corner[1] + round(2 * of.cell[0])))
+    none = image.getpixel((corner[0], corner[1] + round(2 * of.cell[0])))
     assert less[2] > less[1] and more[0] > more[2] and min(none) > 235
     assert json.loads(image.info.get("headwork") or Image.open(io.BytesIO(png_bytes(of))).text["headwork"]) == SOURCE
 

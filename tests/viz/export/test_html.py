@@ -73,7 +73,7 @@ def test_512_tokens_stay_below_ten_megabytes():
     assert len(page) < 10_000_000
     data = block(page, "data")
     assert data["layers"][3]["shape"] == [12, 512, 512]
-    assert data["overview"]["step"] == 8
+    assert data["overview"]["step"] == [8, 8]
 
 
 def test_the_page_can_say_what_a_cell_of_its_large_map_stands_for():
