@@ -16,10 +16,12 @@ WORTH_COMPRESSING = 32_000_000  # bytes; weights shrink by a tenth, and 150 MB w
 def trace_arrays(trace: AttentionTrace) -> dict[str, NDArray[Any]]:
     """`attention` (L, h, N, N) float32, `tokens` (N,) strings and `mask` (N, N), True = may attend.
 
-    In cross-attention also `keys` (N_k,), the strings of the columns. A mask per layer is (L, N, N).
+    In cross-attention `queries` (N_q,) and `keys` (N_k,) stand in place of `tokens`. A mask per layer is (L, N, N).
     """
-    arrays = {"attention": trace.attention, "tokens": np.array(trace.tokens), "mask": trace.allowed}
-    return arrays if trace.kind == "self" else arrays | {"keys": np.array(trace.keys)}
+    arrays = {"attention": trace.attention, "mask": trace.allowed}
+    if trace.kind == "self":
+        return arrays | {"tokens": np.array(trace.tokens)}
+    return arrays | {"queries": np.array(trace.tokens), "keys": np.array(trace.keys)}
 
 
 def npz_bytes(trace: AttentionTrace) -> bytes:

@@ -91,9 +91,14 @@ class AttentionTrace(HeadMaps):
         return self.tokenized.labels
 
     @property
+    def key_tokens(self) -> Tokens:
+        """The tokens of the columns: in self-attention those of the rows."""
+        return self.tokenized if self.context is None else self.context
+
+    @property
     def keys(self) -> tuple[str, ...]:
         """The labels of the columns: in self-attention the same as those of the rows."""
-        return self.tokens if self.context is None else self.context.labels
+        return self.key_tokens.labels
 
     @property
     def kind(self) -> Literal["self", "cross"]:

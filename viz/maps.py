@@ -3,13 +3,16 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from viz.pooling import Pick, coarsen
 from viz.theme import Translate, shortened
+
+if TYPE_CHECKING:
+    from analysis import UnitTrace
 
 MOST_CELLS = 128  # a side of a map: with more, a cell of a map a third of a page wide is smaller than two pixels
 MOST_UNEVEN = 2.0  # the longer side of a map over the shorter one, on screen
@@ -48,6 +51,12 @@ class Maps:
                 f"{labels} labels need a {n_queries} × {n_keys} map and mask; "
                 f"got {self.cells.shape} and {self.allowed.shape}."
             )
+
+    @classmethod
+    def of(cls, trace: "UnitTrace", layer: int, head: int | None = None) -> "Maps":
+        """A head's map, or those of all heads of a layer; both from 0."""
+        cells = trace.attention[layer] if head is None else trace.attention[layer, head]
+        return cls(cells, trace.allowed_in(layer), trace.labels, trace.keys)
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from analysis.words import chinese
 from analysis.words.chinese import JIEBA, SPACES
 from analysis.words.units import Units, UnitTrace
-from model import AttentionTrace, HeadworkError
+from model import AttentionTrace, HeadworkError, Tokens
 from model.arrays import write_npz
 from model.version import app_version
 
@@ -38,7 +38,10 @@ _HEADER_ESCAPES = str.maketrans({c: f"\\u{ord(c):04x}" for c in ",;\u0085\u2028\
 
 
 def provenance(trace: AttentionTrace, **view: object) -> dict[str, str]:
-    """What every file carries: app, model, weights, mask, text; and what of it is shown, such as reading="norm"."""
+    """What every file carries: app, model, weights, mask, text; and what of it is shown, such as reading="norm".
+
+    In cross-attention `text` is the queries' and `context` the keys'.
+    """
     return {
         "app": f"Headwork {app_version()}",
         "model": trace.model_label,
@@ -46,6 +49,7 @@ def provenance(trace: AttentionTrace, **view: object) -> dict[str, str]:
         "weights_sha256": trace.sha256 or "none: untrained",
         "mask": str(trace.mask),
         "text": trace.text,
+        **({} if trace.context is None else {"context": trace.context.text}),
         **{key: str(value) for key, value in view.items()},
     }
 
@@ -157,14 +161,11 @@ def npz_bytes(
     Arrays: those of `model.arrays.trace_arrays`, pieces (N,), word_ids (N,) with −1 for none,
     is_special (N,), provenance (a JSON string), and what makes another reading of the raw weights, if given:
     value_norms (L, h, N), and removed (L, h, N), the share of each row that the reading leaves out.
+    In cross-attention key_pieces, key_word_ids and key_is_special (N_k,) too.
     """
-    tokens = trace.tokenized
-    more: dict[str, NDArray[np.generic]] = {
-        "pieces": np.array(tokens.pieces),
-        "word_ids": np.array([-1 if word is None else word for word in tokens.word_ids]),
-        "is_special": np.array(tokens.is_special),
-        "provenance": np.array(json.dumps(dict(source), ensure_ascii=False)),
-    }
+    more = _tokens(trace.tokenized) | {"provenance": np.array(json.dumps(dict(source), ensure_ascii=False))}
+    if trace.context is not None:
+        more |= {f"key_{name}": array for name, array in _tokens(trace.context).items()}
     if norms is not None:
         more["value_norms"] = norms
     if removed is not None:
@@ -172,6 +173,14 @@ def npz_bytes(
     stream = io.BytesIO()
     write_npz(stream, trace, **more)
     return stream.getvalue()
+
+
+def _tokens(tokens: Tokens) -> dict[str, NDArray[np.generic]]:
+    return {
+        "pieces": np.array(tokens.pieces),
+        "word_ids": np.array([-1 if word is None else word for word in tokens.word_ids]),
+        "is_special": np.array(tokens.is_special),
+    }
 
 
 def _header_value(value: str) -> str:

@@ -61,12 +61,12 @@ def compare_tab(trace: AttentionTrace, reading: Reading, view: View, style: Styl
     shared = replace(style, maximum=max(style.maximum, style_b.maximum))
     t = maps.words(view)
     a, b, difference = st.columns([4, 4, 5], gap="small")
-    for place, letter, name, weights, allowed, labels in (
-        (a, "A", name_a, found.a, found.allowed_a, found.labels_a),
-        (b, "B", name_b, found.b, found.allowed_b, found.labels_b),
+    for place, letter, name, shown in (
+        (a, "A", name_a, Maps(found.a, found.allowed_a, found.labels_a, found.keys_a)),
+        (b, "B", name_b, Maps(found.b, found.allowed_b, found.labels_b, found.keys_b)),
     ):
         place.markdown(f"**{letter}** · {plain(name)}")  # in the figure it would run into the colour bar
-        figure = head_heatmap(Maps(weights, allowed, labels), shared, height=HEIGHT, narrow=True, t=t)
+        figure = head_heatmap(shown, shared, height=HEIGHT, narrow=True, t=t)
         chart(figure, f"compare_{letter}", place, grown=True)
     difference.markdown(f"**{_('B − A')}** · {_('purple: B looks less, orange: B looks more')}")
     figure = difference_heatmap(found, height=HEIGHT, text_scale=view.text_scale, t=t)

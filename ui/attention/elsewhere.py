@@ -19,18 +19,18 @@ def told(trace: AttentionTrace, reading: Reading, view: View) -> str:
     if view.reading == "without_special":
         return _removed(reading, view, reading.removed_labels)
     if view.reading == "without_first":
-        is_special = trace.tokenized.is_special[0]
+        is_special = trace.key_tokens.is_special[0]
         names = reading.removed_labels if is_special else tuple(f"“{label}”" for label in reading.removed_labels)
         return " ".join(filter(None, (_removed(reading, view, names), _(SINK), _empty_rows(reading))))
     on = maps.masses(trace, view)
     if on["first_mass"] != on["first_mass"]:  # NaN: no row could choose
         return ""
-    return _on_special(trace, on, view) if any(trace.tokenized.is_special) else _on_first(trace, on, view)
+    return _on_special(trace, on, view) if any(trace.key_tokens.is_special) else _on_first(trace, on, view)
 
 
 def offer(trace: AttentionTrace, view: View) -> None:
     """Where no special token stands first and most of the weight lies on the first token: a way past it."""
-    if view.reading in ("without_first", "without_special") or any(trace.tokenized.is_special):
+    if view.reading in ("without_first", "without_special") or any(trace.key_tokens.is_special):
         return
     if maps.masses(trace, view)["first_mass"] > MOSTLY_SPECIAL:
         way = _("Look at the rest: without the first token")
@@ -57,20 +57,21 @@ def _on_special(trace: AttentionTrace, on: dict[str, float], view: View) -> str:
         sentence = _("Head {name} gives {start:.0%} of its words' weight to {first} and {separator:.0%} to {last}.")
         start, separator = on["start_mass"], on["separator_mass"]
         return sentence.format(name=view.name, start=start, first=first, separator=separator, last=last)
-    special = [label for label, is_special in zip(trace.tokens, trace.tokenized.is_special, strict=True) if is_special]
+    flags = trace.key_tokens.is_special
+    special = [label for label, is_special in zip(trace.keys, flags, strict=True) if is_special]
     sentence = _("Head {name} gives {share:.0%} of its words' weight to {names}.")
     return sentence.format(name=view.name, share=on["special_mass"], names=_and(tuple(dict.fromkeys(special))))
 
 
 def _on_first(trace: AttentionTrace, on: dict[str, float], view: View) -> str:
     sentence = _("Head {name} gives {share:.0%} of the weight to the first token, “{token}”.")
-    said = sentence.format(name=view.name, share=on["first_mass"], token=trace.tokens[0])
+    said = sentence.format(name=view.name, share=on["first_mass"], token=trace.keys[0])
     return f"{said} {_(SINK)}" if on["first_mass"] > MOSTLY_SPECIAL else said
 
 
 def _label_of(trace: AttentionTrace, view: View, kind: Kind) -> str:
     """What a special token of this text is called; "" where there is none."""
-    of = maps.units(trace, view.level).units
+    of = maps.units(trace, view.level).key_units
     return next((label for label, each in zip(of.labels, of.kinds, strict=True) if each == kind), "")
 
 

@@ -43,7 +43,7 @@ def export_tab(trace: AttentionTrace, reading: Reading, view: View, style: Style
         _button("CSV", lambda: csv_bytes(tidy(of, [(view.layer, view.head)]), source), f"{name}.csv", "text/csv")
     st.markdown(f"**{_('All heads')}**")
     n_rows = of.attention.size
-    pinned = explorer_view.pinned(of.labels, examples.look(trace.text))
+    pinned = explorer_view.pinned(explorer_view.places(of), examples.look(trace.text))
     with st.container(horizontal=True, key="take-all"):
         _button(
             _("Page that works offline (HTML)"),
@@ -97,7 +97,7 @@ def _npz(trace: AttentionTrace, view: View, source: dict[str, str]) -> bytes:
 def _layout(trace: AttentionTrace, reading: Reading, view: View, style: Style, t: Translate) -> MapLayout:
     of = reading.trace
     return map_layout(
-        Maps(of.attention[view.layer, view.head], of.allowed, of.labels),
+        Maps.of(of, view.layer, view.head),
         style,
         title=t("Head {name}").format(name=view.name),
         source=_source(trace, reading, view),

@@ -19,15 +19,16 @@ from viz.overview import Metric
 from viz.style import Style
 
 Pair = tuple[int, int]  # query and key, from 0
+Labels = tuple[tuple[str, ...], tuple[str, ...]]  # of queries and of keys
 
 RANKED = 5
 MOSTLY_SPECIAL = 0.5  # of the weight from words: above, a head shows little of what words do
 
 
-def pair(labels: tuple[str, ...]) -> Pair | None:
+def pair(labels: Labels) -> Pair | None:
     """The two tokens whose weight ranks the heads: what the strip or the link says, if it is about these tokens."""
     if "find" not in st.session_state:
-        st.session_state["find"] = (labels, links.read("find", lambda text: _parse(text, len(labels)), None))
+        st.session_state["find"] = (labels, links.read("find", lambda text: _parse(text, labels), None))
     of, chosen = st.session_state["find"]
     if of != labels:
         chosen = None
@@ -35,7 +36,7 @@ def pair(labels: tuple[str, ...]) -> Pair | None:
     return cast("Pair | None", chosen)
 
 
-def choose(again: Callable[[], AttentionTrace], view: View, labels: tuple[str, ...], query: int, key: int) -> None:
+def choose(again: Callable[[], AttentionTrace], view: View, labels: Labels, query: int, key: int) -> None:
     """Ranks the heads by the weight from query to key, and opens the first: for callbacks."""
     st.session_state["find"] = (labels, (query, key))
     weights = maps.reading(again(), view).trace.attention[:, :, query, key]
@@ -45,7 +46,7 @@ def choose(again: Callable[[], AttentionTrace], view: View, labels: tuple[str, .
 
 def metric(of: UnitTrace, chosen: Pair, style: Style) -> Metric:
     """The weight between the two tokens in each head, as the overview takes it."""
-    query, key = (of.labels[index] for index in chosen)
+    query, key = _named(of, chosen)
     return Metric(f"“{query}” → “{key}”", _weights(of, chosen), 0, style.maximum)
 
 
@@ -54,7 +55,7 @@ def ranking(of: UnitTrace, chosen: Pair | None) -> str:
     if chosen is None:
         return _("Pin a token, then click another: all heads are ranked by the weight between the two.")
     weights = _weights(of, chosen)
-    query, key = (of.labels[index] for index in chosen)
+    query, key = _named(of, chosen)
     if np.isnan(weights).all():
         return _("“{query}” may not look at “{key}” under this mask.").format(query=query, key=key)
     order = np.argsort(-weights, axis=None)[:RANKED]
@@ -85,9 +86,14 @@ def offer(trace: AttentionTrace, view: View) -> None:
         st.button(way, key="offer_head", type="tertiary", on_click=explorer_view.go_to, args=best)
 
 
+def _named(of: UnitTrace, chosen: Pair) -> tuple[str, str]:
+    return of.labels[chosen[0]], of.keys[chosen[1]]
+
+
 def _weights(of: UnitTrace, chosen: Pair) -> npt.NDArray[np.floating]:
     weights = of.attention[:, :, *chosen]  # (L, h)
-    return weights if of.allowed[chosen] else np.full_like(weights, np.nan)
+    may_look = of.allowed[..., *chosen].reshape(-1, 1)  # (1 or L, 1)
+    return np.where(may_look, weights, np.nan)
 
 
 def _best(values: npt.NDArray[np.floating]) -> tuple[int, int]:
@@ -95,9 +101,11 @@ def _best(values: npt.NDArray[np.floating]) -> tuple[int, int]:
     return int(layer), int(head)
 
 
-def _parse(text: str, n_tokens: int) -> Pair:
+def _parse(text: str, labels: Labels) -> Pair:
+    n_queries, n_keys = (len(each) for each in labels)
     parts = text.split("-")
     numbers = [int(part) for part in parts if part.isascii() and part.isdigit() and len(part) < 6]
-    if len(parts) != 2 or len(numbers) != 2 or not all(1 <= number <= n_tokens for number in numbers):
-        raise HeadworkError("{value} is not one of {options}.", value=text, options=f"1-1…{n_tokens}-{n_tokens}")
+    is_pair = len(parts) == len(numbers) == 2
+    if not is_pair or not (1 <= numbers[0] <= n_queries and 1 <= numbers[1] <= n_keys):
+        raise HeadworkError("{value} is not one of {options}.", value=text, options=f"1-1…{n_queries}-{n_keys}")
     return numbers[0] - 1, numbers[1] - 1

@@ -41,7 +41,7 @@ def heads_tab(trace: AttentionTrace, reading: Reading, view: View, style: Style)
         strip(trace, reading, view, style, key="tiles", tile=TILE)
         return
     of = reading.trace
-    shown_maps = Maps(of.attention[view.layer], of.allowed, of.labels)
+    shown_maps = Maps.of(of, view.layer)
     grid = layer_grid(shown_maps, style, layer=view.layer, selected=view.head, height=GRID_HEIGHT, t=maps.words(view))
     chart(grid, "layer_grid", grown=True)
 
@@ -73,7 +73,7 @@ def _side_by_side(trace: AttentionTrace, view: View) -> None:
     for place, (name, kind) in zip(places, READINGS.items(), strict=False):
         reading = maps.reading(trace, view, name)
         of = reading.trace
-        shown = Maps(of.attention[view.layer, view.head], of.allowed, of.labels)
+        shown = Maps.of(of, view.layer, view.head)
         t = maps.words(replace(view, reading=name))
         figure = head_heatmap(shown, maps.style(reading, view, name), title=view.name, height=SIDE_HEIGHT, t=t)
         with place:

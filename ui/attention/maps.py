@@ -53,7 +53,8 @@ def readings() -> ByteCache:
 
 def name_of(trace: AttentionTrace) -> tuple[Hashable, ...]:
     """What names a trace: equal names, equal maps."""
-    return loading.named(trace.model_id), trace.text, str(trace.mask), trace.tokenized.ids
+    context = None if trace.context is None else trace.context.ids
+    return loading.named(trace.model_id), trace.text, str(trace.mask), trace.tokenized.ids, context
 
 
 def source(trace: AttentionTrace, view: View) -> tuple[Hashable, ...]:
@@ -70,7 +71,7 @@ def units(trace: AttentionTrace, level: str) -> UnitTrace:
 
 
 def norms(trace: AttentionTrace) -> npt.NDArray[np.float32]:
-    """(L, h, N), the lengths of the values. Runs the model once more for each trace."""
+    """(L, h, N), the lengths of the values of the keys. Runs the model once more for each trace."""
     model = loading.load_model(trace.model_id)
 
     def compute() -> npt.NDArray[np.float32]:
@@ -136,7 +137,7 @@ def metric(trace: AttentionTrace, view: View, name: str) -> Metric:
     of = measured(trace, view)
     key = ("metric", name_of(trace), view.level, view.reading == "without_first", name)
     values = readings().get(key, lambda: head_metrics(of, [name])[name])
-    low, high = metric_range(name, len(of.units))
+    low, high = metric_range(name, len(of.key_units))
     return Metric(_(METRICS[name].title), values, low, high)
 
 
@@ -185,7 +186,8 @@ def flow(trace: AttentionTrace, layers: int) -> npt.NDArray[np.float64]:
 def _whose_words(trace: AttentionTrace, level: str) -> By:
     """Who parts the words of a level; the segmenter is loaded first, where it is needed."""
     if level == "words":
-        chinese_words.get_ready(trace.text)
+        for tokens in {trace.tokenized, trace.key_tokens}:
+            chinese_words.get_ready(tokens.text)
     return "spaces" if level == "spaces" else "segmenter"
 
 

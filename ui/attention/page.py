@@ -112,7 +112,7 @@ def explore(again: Again) -> None:
     with strip_place:
         found = next_tokens.expected(trace, writing.before(text))
         if text.grew:  # the new token's row is what there is to see
-            explorer_view.pin(reading.trace.labels, len(reading.trace.labels) - 1)
+            explorer_view.pin(explorer_view.places(reading.trace), len(reading.trace.labels) - 1)
         asked = (writing.again(text) or again) if colour == BY_PAIR else None
         strip(trace, reading, view, style, again=asked, expected=found, n_prompt=text.n_prompt)
         if found is not None:
@@ -143,7 +143,7 @@ def explore(again: Again) -> None:
 
 def _map(reading: Reading, view: View, style: Style, *, height: int) -> None:
     of = reading.trace
-    shown = Maps(of.attention[view.layer, view.head], of.allowed, of.labels)
+    shown = Maps.of(of, view.layer, view.head)
     figure = head_heatmap(
         shown, style, title=_("Head {name}").format(name=view.name), height=height, t=maps.words(view)
     )
@@ -158,7 +158,7 @@ def _colour(trace: AttentionTrace, reading: Reading, view: View, place: DeltaGen
 
 def _overview(trace: AttentionTrace, reading: Reading, view: View, style: Style, colour: str) -> None:
     of = reading.trace
-    pair = find.pair(of.labels) if colour == BY_PAIR else None
+    pair = find.pair((of.labels, of.keys)) if colour == BY_PAIR else None
     metric = None
     if pair is not None:
         metric = find.metric(of, pair, style)
@@ -193,7 +193,7 @@ def _alt(view: View) -> str:
 
 
 def _lost_pin(trace: AttentionTrace, reading: Reading) -> str:
-    labels = reading.trace.labels
+    labels = explorer_view.places(reading.trace)
     word = explorer_view.lost_pin(labels, explorer_view.pinned(labels, examples.look(trace.text)))
     return _("“{token}”, pinned before, is not a token here.").format(token=word) if word else ""
 

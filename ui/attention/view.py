@@ -10,7 +10,7 @@ from typing import Literal, cast
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from analysis import METRICS, READINGS
+from analysis import METRICS, READINGS, UnitTrace
 from model import AttentionTrace, HeadworkError
 from model.head_id import HeadId
 from model.tokenizers.tokens import SPACE
@@ -180,6 +180,11 @@ def pinned(labels: Sequence[str], look: str | None) -> int | None:
         index = at_first if at_first is not None else same_token(of, index, sentence)
     links.write("pinned", _spell_pin(index), _spell_pin(at_first))
     return cast("int | None", index)
+
+
+def places(of: UnitTrace) -> tuple[str, ...]:
+    """The tokens of the strip: of another text that is looked at those after the queries' own."""
+    return of.labels if of.context is None else of.labels + of.keys
 
 
 def lost_pin(labels: Sequence[str], now: int | None) -> str:

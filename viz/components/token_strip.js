@@ -5,6 +5,7 @@
 // the keys from `keysFrom` on. There the line of a token says whether it looks or is looked at.
 
 const TALL_SHARE = 0.24; // of the window's height that a long sentence may take
+const TWO_SHARE = 0.4; // that two texts may take
 
 const strips = new Map(); // parentElement -> Strip
 
@@ -263,7 +264,8 @@ class Strip {
   layout() {
     if (!this.data) return;
     this.width = this.root.clientWidth;
-    const height = Math.max(this.data.height, innerHeight * TALL_SHARE) * this.data.text_scale;
+    const share = this.data.keys ? TWO_SHARE : TALL_SHARE;
+    const height = Math.max(this.data.height, innerHeight * share) * this.data.text_scale;
     this.scroll.style.maxHeight = `${height}px`;
     this.root.classList.remove("many-lines");
     this.root.classList.toggle("several", this.heads.length > 1);

@@ -193,16 +193,19 @@ def _bar_words(bar: tuple[float, float, float], style: Style, has_masked: bool, 
 
 
 def _footer(source: Mapping[str, str], step: tuple[int, int], t: Translate) -> list[str]:
-    text = shortened(source.get("text", ""), FOOTER_COLUMNS)
+    text, context = (shortened(source.get(name, ""), FOOTER_COLUMNS) for name in ("text", "context"))
+    texts = [f"{t('sentence')}: {text}"]
+    if context:
+        texts = [f"{t('query (looks)')}: {text}", f"{t('key (looked at)')}: {context}"]
     lines = [
         " · ".join(f"{t(name)}: {source[key]}" for key, name in PRINTED.items() if source.get(key)),
-        f"{t('sentence')}: {text}",
+        *texts,
         f"sha256 {source.get('weights_sha256', '')} · {source.get('app', '')}",
     ]
     return [*lines, blocks] if (blocks := says_blocks(step, t)) else lines
 
 
-PRINTED = {"model": "model", "head": "head", "mask": "mask", "reading": "reading", "level": "between"}
+PRINTED = {"model": "model", "maps": "maps", "head": "head", "mask": "mask", "reading": "reading", "level": "between"}
 
 
 def _weights_at(style: Style) -> npt.NDArray[np.float64]:
