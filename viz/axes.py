@@ -140,7 +140,7 @@ class Labels:
 
 
 def token_axes(shown: Maps, frame: Frame, t: Translate) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Axes for square cells (or those of `cell_height`), with margins, and the empty traces that keep further axes alive.
+    """Axes for cells as high as `cell_height` says, with margins, and the empty traces that keep further axes alive.
 
     Hover reads names from the axis of the trace, so that one keeps every name. Labels that differ from them (every
     k-th, the first token of a block, Chinese set upright below the map) stand on further axes laid over it. All of it

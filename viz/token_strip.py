@@ -242,7 +242,9 @@ def _words(t: Translate, sentence: bool, of_two: bool) -> dict[str, str]:
     """What the strip says. {} are filled in the browser."""
     hint = t("Point at a token to see what it looks at. A click pins it, Escape or a second click unpins it.")
     if of_two:
-        hint = t("Point at a token: the lower line looks, the upper one is looked at. A click pins it, Escape unpins it.")
+        hint = t(
+            "Point at a token: the lower line looks, the upper one is looked at. A click pins it, Escape unpins it."
+        )
     if not sentence:
         hint = t("Point at a cell, or at a token of the sentence above: every map marks it.")
     return {

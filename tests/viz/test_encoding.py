@@ -127,7 +127,9 @@ def test_512_tokens_are_coarse_and_say_so(minilm):
     trace = traced(minilm, 511)
     assert trace.n_tokens == 512
     sent = overview_maps(trace.attention, trace.allowed)
-    assert sent["step"] == [512 // MAX_CELLS] * 2 and sent["shape"] == [6, 12, 64, 64] and len(sent["bytes"]) <= MAX_BYTES
+    assert (
+        sent["step"] == [512 // MAX_CELLS] * 2 and sent["shape"] == [6, 12, 64, 64] and len(sent["bytes"]) <= MAX_BYTES
+    )
     blocks = trace.attention.reshape(6, 12, 64, 8, 64, 8).max(axis=(3, 5))
     assert np.abs(unpacked(sent) - blocks).max() <= 1 / 255
     view = overview_view(sent, selected=(3, 1))

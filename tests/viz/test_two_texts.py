@@ -50,7 +50,9 @@ def test_the_strip_has_a_line_for_each_text(cross):
     assert view["keys"]["padding"] == [0] * (N_K - 1) + [1] and view["tokens"]["written"] == [0, 1, 1, 0]
     assert (view["tokens"]["name"], view["keys"]["name"]) == ("target", "source")
     assert strip_maps(shown)["shape"] == [3, N_Q, N_K]
-    alone = strip_view(layer_maps(by_pieces(trace_of(np.zeros((4, 4)), QUERIES)), 0), StripChoice(), StripLook(), maps="x")
+    alone = strip_view(
+        layer_maps(by_pieces(trace_of(np.zeros((4, 4)), QUERIES)), 0), StripChoice(), StripLook(), maps="x"
+    )
     assert alone["keys"] is None and alone["id"] != view["id"]
 
 

@@ -32,8 +32,8 @@ def strip(
 
     What is pointed at in the sentence is marked in those maps, and the other way round. With `again`, a click on a
     second token ranks all heads by the weight between it and the pinned one. With `expected`, a bar under each token
-    says how surprised the model was; tokens from `n_prompt` on are marked as written by it. `names` are those of the two
-    lines where another text is looked at.
+    says how surprised the model was; tokens from `n_prompt` on are marked as written by it. `names` are those of the
+    two lines where another text is looked at.
     """
     of = reading.trace
     # What is called when the strip changes is kept by the session: labels, no maps.

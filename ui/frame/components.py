@@ -84,10 +84,9 @@ def token_strip(
 
     def pair() -> None:
         tokens = _browser_choice(key, "pair", of=view["id"])
-        if on_pair and _are_indices(tokens, n_tokens) and len(tokens) == 2:
-            query, key = tokens
-            if query < n_queries and key < n_keys:
-                on_pair(query, key)
+        is_pair = _are_indices(tokens, n_tokens) and len(tokens) == 2
+        if on_pair and is_pair and tokens[0] < n_queries and tokens[1] < n_keys:
+            on_pair(*tokens)
 
     def show() -> None:
         heads = _browser_choice(key, "heads", of=layer)
