@@ -1,0 +1,115 @@
+"""A step as phones get it, without its answer; what counts as a guess about it, and what a guess is in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from analysis.lessons.lesson import Predict, Range, Right
+from model import HeadworkError
+
+MOST_CELLS = 4096  # of a guess that colours cells: 64 × 64
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a phone needs for one step, in the teacher's language.
+
+    Attributes:
+        lesson, step: where it stands: the lesson's id, and the step's number from 1.
+        labels: what can be tapped; the rows and the columns of cells.
+        choices: (id, text) of "choice" and "order".
+        range: of "number"; its unit by language.
+        unit: of "number", in words.
+    """
+
+    lesson: str
+    step: int
+    predict: Predict
+    context: str
+    question: str
+    labels: tuple[str, ...] = ()
+    choices: tuple[tuple[str, str], ...] = ()
+    range: Range | None = None
+    unit: str = ""
+
+
+def checked(question: Question, guess: object) -> Right:
+    """A guess as it came from a browser, as what it is.
+
+    Raises:
+        HeadworkError: it is no possible answer to the question.
+    """
+    try:
+        found = _READ[question.predict](question, guess)
+    except (TypeError, ValueError, OverflowError):
+        found = None
+    if found is None:
+        raise HeadworkError("This guess doesn't fit the question. Load the page again.")
+    return found
+
+
+def _token(question: Question, guess: Any) -> Right | None:
+    return guess if _is_index(guess, len(question.labels)) else None
+
+
+def _pair(question: Question, guess: Any) -> Right | None:
+    n = len(question.labels)
+    first, second = guess
+    return (first, second) if _is_index(first, n) and _is_index(second, n) else None
+
+
+def _choice(question: Question, guess: Any) -> Right | None:
+    return guess if isinstance(guess, str) and guess in dict(question.choices) else None
+
+
+def _order(question: Question, guess: Any) -> Right | None:
+    ids = list(dict(question.choices))
+    right_kind = isinstance(guess, list | tuple) and all(isinstance(each, str) for each in guess)
+    return tuple(guess) if right_kind and sorted(guess) == sorted(ids) else None
+
+
+def _number(question: Question, guess: Any) -> Right | None:
+    of = question.range
+    if of is None or isinstance(guess, bool) or not isinstance(guess, int | float) or not math.isfinite(guess):
+        return None
+    return float(guess) if of.least <= guess <= of.most else None
+
+
+def _cells(question: Question, guess: Any) -> Right | None:
+    n = len(question.labels)
+    if not isinstance(guess, list | tuple | frozenset) or len(guess) > min(MOST_CELLS, n * n):
+        return None
+    cells = [(row, column) for row, column in guess]
+    return frozenset(cells) if all(_is_index(i, n) for cell in cells for i in cell) else None
+
+
+def _is_index(value: Any, n: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < n
+
+
+_READ: dict[str, Callable[[Question, Any], Right | None]] = {
+    "token": _token,
+    "pair": _pair,
+    "choice": _choice,
+    "order": _order,
+    "number": _number,
+    "cells": _cells,
+}
+
+
+def in_words(question: Question, guess: Right) -> str:
+    """A guess, or the right answer, to be read. Cells are said by how many they are: see the picture for which."""
+    if question.predict == "choice":
+        return dict(question.choices)[str(guess)]
+    if question.predict == "number":
+        assert isinstance(guess, int | float)
+        return f"{guess:g} {question.unit}".replace(" %", " %").rstrip()
+    if isinstance(guess, tuple):
+        names = dict(question.choices) if question.predict == "order" else dict(enumerate(question.labels))
+        return " → ".join(names[each] for each in guess)  # type: ignore[index]
+    if isinstance(guess, frozenset):
+        return str(len(guess))
+    return question.labels[int(guess)]
