@@ -1,0 +1,1 @@
+"""Lessons: predict, then look; alone or as a class."""

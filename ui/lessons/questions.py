@@ -19,9 +19,10 @@ class Question:
 
     Attributes:
         lesson, step: where it stands: the lesson's id, and the step's number from 1.
-        labels: what can be tapped; the rows and the columns of cells.
+        labels: what can be tapped; the rows of cells.
+        columns: of cells; () = the same as the rows.
         choices: (id, text) of "choice" and "order".
-        range: of "number"; its unit by language.
+        range: of "number".
         unit: of "number", in words.
     """
 
@@ -31,6 +32,7 @@ class Question:
     context: str
     question: str
     labels: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
     choices: tuple[tuple[str, str], ...] = ()
     range: Range | None = None
     unit: str = ""
@@ -79,11 +81,12 @@ def _number(question: Question, guess: Any) -> Right | None:
 
 
 def _cells(question: Question, guess: Any) -> Right | None:
-    n = len(question.labels)
-    if not isinstance(guess, list | tuple | frozenset) or len(guess) > min(MOST_CELLS, n * n):
+    n_rows, n_columns = len(question.labels), len(question.columns or question.labels)
+    if not isinstance(guess, list | tuple | frozenset) or len(guess) > min(MOST_CELLS, n_rows * n_columns):
         return None
     cells = [(row, column) for row, column in guess]
-    return frozenset(cells) if all(_is_index(i, n) for cell in cells for i in cell) else None
+    are_there = all(_is_index(row, n_rows) and _is_index(column, n_columns) for row, column in cells)
+    return frozenset(cells) if are_there else None
 
 
 def _is_index(value: Any, n: int) -> bool:

@@ -32,7 +32,7 @@ Clock = Callable[[], float]
 
 @dataclass(frozen=True)
 class Revealed:
-    """What phones are told once the teacher reveals: the answer in words, two sentences why, and what counts as right."""
+    """What phones are told at the reveal: the answer in words, two sentences why, and what counts as right."""
 
     answer: str
     why: str
@@ -155,7 +155,7 @@ class Room:
             return Seen(self._now, asked.guesses.get(phone), asked.revealed)
 
     def take(self, phone: str, question: Question, guess: object) -> None:
-        """Keeps a phone's guess in place of its earlier one. One that comes after the reveal, or late, counts for nothing.
+        """Keeps a phone's guess in place of its earlier one. What comes after the reveal, or late, counts for nothing.
 
         Raises:
             HeadworkError: it is no possible answer to the question.

@@ -6,20 +6,14 @@ all of the provenance as JSON: in the SVG's `<metadata>`, in the PNG's text chun
 
 import io
 import json
-from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
-import numpy.typing as npt
 from PIL import Image, ImageDraw, PngImagePlugin
 
 from viz.export import fonts
 from viz.export.layout import BAR_WIDTH, GROUND, HATCH, MASKED, MapLayout, Words
+from viz.export.svg import begun, hexed, svg_words
 
-# Those with simplified Chinese by name: a viewer left to choose may take the Japanese shapes of the same characters.
-FONTS = (
-    "'Source Sans 3', 'DejaVu Sans', 'Noto Sans', 'PingFang SC', 'Microsoft YaHei', 'Noto Sans CJK SC', "
-    "'Source Han Sans SC', 'WenQuanYi Micro Hei', sans-serif"
-)
 PNG_SCALE = 2  # pixels of the PNG for each of the layout: sharp in print and on a projector
 PNG_CHUNK = "headwork"
 HATCH_STEP = 6  # pixels between two lines of the hatching
@@ -28,16 +22,13 @@ HATCH_STEP = 6  # pixels between two lines of the hatching
 def svg_text(layout: MapLayout) -> str:
     """The map as SVG: a rectangle for each cell, with data-query, data-key (from 0) and data-weight."""
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{layout.width:g}" height="{layout.height:g}" '
-        f'viewBox="0 0 {layout.width:g} {layout.height:g}" role="img" font-family={quoteattr(FONTS)}>',
-        f"<title>{_escaped(layout.words[0].text)}</title>",
-        f"<metadata>{_escaped(json.dumps(layout.source, ensure_ascii=False))}</metadata>",
+        *begun(layout.width, layout.height, layout.words[0].text, layout.source),
         "<defs>",
         f'<pattern id="masked" width="{HATCH_STEP}" height="{HATCH_STEP}" patternUnits="userSpaceOnUse" '
         f'patternTransform="rotate(45)"><rect width="{HATCH_STEP}" height="{HATCH_STEP}" fill="{MASKED}"/>'
         f'<rect width="1.2" height="{HATCH_STEP}" fill="{HATCH}"/></pattern>',
         '<linearGradient id="scale" x1="0" y1="1" x2="0" y2="0">',
-        *(f'<stop offset="{i / 255:.4f}" stop-color="{_hex(layout.bar_rgb[i])}"/>' for i in range(0, 256, 15)),
+        *(f'<stop offset="{i / 255:.4f}" stop-color="{hexed(layout.bar_rgb[i])}"/>' for i in range(0, 256, 15)),
         "</linearGradient>",
         "</defs>",
         f'<rect width="100%" height="100%" fill="{GROUND}"/>',
@@ -45,7 +36,7 @@ def svg_text(layout: MapLayout) -> str:
         *_cells(layout),
         "</g>",
         *_svg_bar(layout),
-        *(_svg_words(words) for words in layout.words),
+        *(svg_words(words) for words in layout.words),
         "</svg>\n",
     ]
     return "\n".join(parts)
@@ -87,7 +78,7 @@ def _cells(layout: MapLayout) -> list[str]:
     for (query, key), weight in np.ndenumerate(layout.weights):
         x, y = layout.left + key * width, layout.top + query * height
         is_masked = bool(np.isnan(weight))
-        fill = "url(#masked)" if is_masked else _hex(layout.rgb[query, key])
+        fill = "url(#masked)" if is_masked else hexed(layout.rgb[query, key])
         value = "masked" if is_masked else np.format_float_positional(weight, unique=True, trim="0")
         lines.append(
             f'<rect x="{x:.2f}" y="{y:.2f}" width="{width:.2f}" height="{height:.2f}" fill="{fill}" '
@@ -101,15 +92,6 @@ def _svg_bar(layout: MapLayout) -> list[str]:
     bar = f'<rect x="{x:g}" y="{top:g}" width="{BAR_WIDTH:g}" height="{height:g}" fill="url(#scale)"/>'
     place = f'x="{x:g}" y="{top + height + 20:g}" width="{BAR_WIDTH:g}" height="{BAR_WIDTH:g}"'
     return [bar, f'<rect {place} fill="url(#masked)"/>'] if layout.has_masked else [bar]
-
-
-def _svg_words(words: Words) -> str:
-    turn = f' transform="rotate({words.turn:g} {words.x:.2f} {words.y:.2f})"' if words.turn else ""
-    weight = ' font-weight="600"' if words.bold else ""
-    return (
-        f'<text x="{words.x:.2f}" y="{words.y:.2f}" font-size="{words.size:g}" fill="{words.colour}" '
-        f'text-anchor="{words.anchor}"{weight}{turn} xml:space="preserve">{_escaped(words.text)}</text>'
-    )
 
 
 def _write(image: Image.Image, words: Words, scale: int) -> None:
@@ -150,12 +132,3 @@ def _hatching(width: int, height: int) -> Image.Image:
 
 def _channels(colour: str) -> tuple[int, ...]:
     return tuple(int(colour[i : i + 2], 16) for i in (1, 3, 5))
-
-
-def _hex(rgb: npt.NDArray[np.uint8]) -> str:
-    return "#{:02x}{:02x}{:02x}".format(*rgb.tolist())
-
-
-def _escaped(text: str) -> str:
-    """As XML text. Control characters, which XML forbids, become their visible signs."""
-    return escape("".join(chr(0x2400 + ord(c)) if ord(c) < 32 and c not in "\t\n\r" else c for c in text))
