@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +15,8 @@ from model.positions import Embeddings
 from model.tasks import Task
 from model.training.softmax import filled_softmax
 from model.transformer import Transformer, TransformerConfig, TransformerOutput
+
+Drawn = TypeVar("Drawn", bound=nn.Module)
 
 
 class SummedEmbedding(nn.Module):
@@ -58,20 +61,25 @@ class Network(nn.Module):
 
 
 def new_network(config: TransformerConfig, task: Task, generator: torch.Generator) -> Network:
-    """A network with random weights as torch's own modules draw them, from `generator` instead of the global one."""
+    """A network with random weights, drawn from `generator` instead of torch's global one."""
     with NoInit():  # nothing is drawn from the global generator, and every number is set below
         network = Network(config, task)
+    return draw_weights(network, generator)
+
+
+def draw_weights(module: Drawn, generator: torch.Generator) -> Drawn:
+    """Sets every weight as torch's own modules draw them, one after another; the module itself, in eval mode."""
     with torch.no_grad():
-        for module in network.modules():
-            if isinstance(module, nn.Linear):  # U(−1/√d, 1/√d) for weight and bias
-                bound = 1 / math.sqrt(module.in_features)
-                for weight in module.parameters():
+        for part in module.modules():
+            if isinstance(part, nn.Linear):  # U(−1/√d, 1/√d) for weight and bias
+                bound = 1 / math.sqrt(part.in_features)
+                for weight in part.parameters():
                     weight.uniform_(-bound, bound, generator=generator)
-            elif isinstance(module, nn.Embedding):
-                module.weight.normal_(generator=generator)
-            elif isinstance(module, Embeddings) and module.position is not None:
-                module.position.normal_(generator=generator)
-            elif isinstance(module, LayerNorm):
-                module.gamma.fill_(1.0)
-                module.beta.zero_()
-    return network.eval()  # there is no dropout to switch on
+            elif isinstance(part, nn.Embedding):
+                part.weight.normal_(generator=generator)
+            elif isinstance(part, Embeddings) and part.position is not None:
+                part.position.normal_(generator=generator)
+            elif isinstance(part, LayerNorm):
+                part.gamma.fill_(1.0)
+                part.beta.zero_()
+    return module.eval()  # there is no dropout to switch on

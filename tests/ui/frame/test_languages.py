@@ -12,7 +12,8 @@ from babel.messages.pofile import read_po
 from analysis import METRICS, NO_PATTERN, READINGS, RULES
 from model import HeadworkError
 from model.catalogue import ENTRIES
-from model.tasks import TASKS
+from model.tasks import PEEK, TASKS, TRANSLATIONS
+from model.tasks.translate import CLASSES
 from model.weights.toy import TOY_DEFAULTS
 from ui.attention.compare import KINDS, MASKS
 from ui.attention.elsewhere import SINK
@@ -94,6 +95,9 @@ def sentences():
     for task in TASKS.values():
         names = (relation.id for relation in task.relations if relation.id.isalpha())
         yield from ((sentence, "model/tasks") for sentence in (task.title, task.about, task.note, *names))
+    for task in (PEEK, *TRANSLATIONS.values()):
+        yield from ((sentence, "model/tasks") for sentence in (task.title, task.about, task.note))
+    yield from ((name, "model/tasks/translate.py") for name in CLASSES)
     for titles in (controls.MASKS, learn_page.TABS, export.PAGES):
         yield from ((title, "ui/learn_*.py") for title in titles.values())
     for name, text in {**vars(controls), **vars(learn_words)}.items():
