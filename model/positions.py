@@ -108,13 +108,21 @@ class Embeddings(nn.Module):
         self.norm = LayerNorm(d_model, norm_eps) if norm_eps is not None else None
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, ids: Tensor, token_types: Tensor | None = None, *, positions: Tensor | None = None) -> Tensor:
+    def forward(
+        self,
+        ids: Tensor,
+        token_types: Tensor | None = None,
+        *,
+        positions: Tensor | None = None,
+        placed: bool = True,
+    ) -> Tensor:
         """(B, N) → (B, N, d_model).
 
         Args:
             ids: (B, N).
             token_types: (B, N), 0 for the first segment; None = all 0.
             positions: (N,) or (B, N), where each token stands; None = 0, 1, …
+            placed: False = no position vector is added.
 
         Raises:
             HeadworkError: the sentence is longer than the position table.
@@ -133,7 +141,7 @@ class Embeddings(nn.Module):
         if self.token_type is not None:
             x = x + (self.token_type[0] if token_types is None else self.token_type[token_types])
         table = self.position if self.positions == "learned" else getattr(self, "sinusoids", None)
-        if table is not None:
+        if table is not None and placed:
             places = slice(0, n_tokens) if positions is None else positions
             x = x + table[self.position_offset :][places]  # (N, d_model) for every sentence, or (B, N, d_model)
         if self.norm is not None:

@@ -231,6 +231,7 @@ class Transformer(nn.Module):
         *,
         token_types: Tensor | None = None,
         positions: Tensor | None = None,
+        placed: bool = True,
         cache: KeyValueCache | None = None,
         head_mask: Tensor | None = None,
         record: Record = "maps",
@@ -243,6 +244,7 @@ class Transformer(nn.Module):
                 Windows of the config are laid over it.
             token_types: (B, N); None = all of the first type.
             positions: (N,) or (B, N), where each token stands; None = 0, 1, … after those in the cache.
+            placed: False = positions are off: no vector is added, nothing is turned, no distance is subtracted.
             cache: of earlier tokens, to be attended to as well; these are added to it. Columns of the mask and of the
                 maps are then all tokens so far.
             head_mask: (L, h), a factor for each head's slice of the input to W_o; 0 = off.
@@ -253,7 +255,9 @@ class Transformer(nn.Module):
         """
         if positions is None and cache is not None:
             positions = torch.arange(cache.n_tokens, cache.n_tokens + ids.size(1))
-        x = self.embeddings(ids, token_types, positions=positions)
+        x = self.embeddings(ids, token_types, positions=positions, placed=placed)
+        if not placed:  # all at one place: a turn by 0, a distance of 0
+            positions = torch.zeros(ids.size(1), dtype=torch.long)
         return self.encode(x, mask, positions=positions, cache=cache, head_mask=head_mask, record=record)
 
     def output_matrix(self) -> Tensor:

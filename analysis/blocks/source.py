@@ -11,10 +11,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from model.alibi import alibi_bias
 from model.attention import MultiHeadAttention, scaled_dot_product_attention
 from model.blocks import FeedForward, TransformerBlock
 from model.norms import LayerNorm, RMSNorm
-from model.positions import Embeddings
+from model.positions import Embeddings, sinusoidal_positions
 from model.rotary import rotate
 from model.transformer import Transformer
 
@@ -49,6 +50,9 @@ _PLACES: dict[str, tuple[Callable[..., Any], str, str]] = {
     "split": (MultiHeadAttention.split_heads, "batch, n_tokens", "return"),
     "scores": (scaled_dot_product_attention, "scores = torch.matmul", ""),
     "scale": (scaled_dot_product_attention, "scores /=", ""),
+    "bias": (scaled_dot_product_attention, "scores += bias", ""),
+    "sinusoids": (sinusoidal_positions, "position = torch.arange", "table[:, 1::2]"),
+    "alibi": (alibi_bias, "keys = positions", "return"),
     "mask": (scaled_dot_product_attention, "if mask is not None", "scores +="),
     "softmax": (scaled_dot_product_attention, "attention = softmax(scores", ""),
     "mix": (scaled_dot_product_attention, "mixed = attention @ v", ""),

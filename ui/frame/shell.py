@@ -23,7 +23,13 @@ LARGE = (
     "</style>"
 )
 MENU = {
-    "Look": {"attention": "Attention", "masks": "Masks", "inside": "Inside a block", "cost": "Parameters and cost"},
+    "Look": {
+        "attention": "Attention",
+        "masks": "Masks",
+        "inside": "Inside a block",
+        "positions": "Positions",
+        "cost": "Parameters and cost",
+    },
     "Evidence": {"heads": "Heads at work", "effects": "Does it matter?"},
     "Learn": {"learn": "Watch heads learn"},
 }

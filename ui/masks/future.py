@@ -6,10 +6,10 @@ import streamlit as st
 from analysis.maps.mask_runs import Leak, largest_move, without_padding
 from analysis.maps.masking import largest
 from model import AttentionTrace, HeadworkError, Mask
+from ui.frame.beside import beside, panel
 from ui.frame.captions import chart
 from ui.frame.languages import _, explain, plain
 from ui.frame.mask_choice import name
-from ui.masks.beside import beside, panel
 from ui.masks.picture import amount
 from ui.masks.runs import leak_of, revealed_of, words_it_knows
 from viz.maps import Maps

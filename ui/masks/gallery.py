@@ -8,11 +8,11 @@ import streamlit as st
 from analysis.maps.mask_conventions import CONVENTIONS
 from analysis.maps.masking import empty_rows, layers_needed, reach
 from model import AttentionTrace, HeadworkError
+from ui.frame.beside import beside, panel
 from ui.frame.captions import chart
 from ui.frame.languages import _, explain, plain
 from ui.frame.mask_choice import NUMBER_BOUNDS
 from ui.masks import choice, grid
-from ui.masks.beside import beside, panel
 from ui.masks.choice import KINDS, SIZED, query_row
 from viz.mask_flow import flow_graph, gallery
 from viz.masks import mask_matrix, reach_map

@@ -6,9 +6,9 @@ import streamlit as st
 from analysis.maps.padded_batch import CASES, PaddedBatch
 from model import AttentionTrace, HeadworkError
 from model.head_id import HeadId
+from ui.frame.beside import beside, panel
 from ui.frame.captions import chart
 from ui.frame.languages import _, explain
-from ui.masks.beside import beside, panel
 from ui.masks.picture import amount
 from ui.masks.runs import padded_of, words_it_knows
 from viz.maps import Maps

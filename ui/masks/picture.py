@@ -7,6 +7,7 @@ from streamlit.delta_generator import DeltaGenerator
 from analysis.maps.masking import cut_and_rescale, hides_only, largest, split_difference, weight_hidden, weight_moved
 from model import AttentionTrace
 from model.head_id import HeadId
+from ui.frame.beside import beside, panel
 from ui.frame.captions import caution, chart, text_scale
 from ui.frame.chinese_words import pronouns_without_token
 from ui.frame.choose import choose, translated
@@ -15,7 +16,6 @@ from ui.frame.loading import load_model
 from ui.frame.mask_choice import name
 from ui.frame.remarks import is_as_trained, scientific
 from ui.frame.unread import unread
-from ui.masks.beside import beside, panel
 from ui.masks.runs import scores_of
 from viz.layer_grid import difference_grid, layer_grid
 from viz.maps import Maps, block_step

@@ -10,10 +10,10 @@ import streamlit as st
 from analysis.maps.masking import additive, masked_softmax, zero_after_softmax
 from model import AttentionTrace
 from model.head_id import HeadId
+from ui.frame.beside import beside, panel
 from ui.frame.captions import chart
 from ui.frame.languages import _, plain
 from ui.frame.mask_choice import name
-from ui.masks.beside import beside, panel
 from ui.masks.choice import query_row
 from ui.masks.runs import scores_of
 from viz.maps import Maps

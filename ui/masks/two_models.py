@@ -11,12 +11,12 @@ from model import AttentionModel, AttentionTrace
 from model.catalogue import DEFAULT_MODEL, SMOLLM2
 from model.head_id import HeadId
 from ui.frame import controls, examples, loading, remarks
+from ui.frame.beside import beside, panel
 from ui.frame.captions import chart
 from ui.frame.choose import choose
 from ui.frame.languages import _, plain
 from ui.frame.mask_choice import name
 from ui.masks import runs, way
-from ui.masks.beside import beside, panel
 from viz.directions import PARTS, directions_figure
 from viz.maps import Maps
 from viz.masks import weight_map
