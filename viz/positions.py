@@ -12,7 +12,7 @@ from viz.axes import QUIET
 from viz.heatmaps import flat_bar
 from viz.plots import FONT, plain_figure, titled
 from viz.style import signed
-from viz.theme import ACCENT, HOLE, TEXT, Translate, heading, markup, untranslated
+from viz.theme import ACCENT, HOLE, TEXT, Translate, markup, untranslated
 
 GREY, BLUE = "#8A9096", "#3E7EB6"
 LARGEST_TABLE = 256  # rows and columns drawn; of larger tables every k-th
@@ -134,8 +134,6 @@ def lengths_figure(
     accuracy: Floats,
     *,
     chance: float,
-    title: str,
-    has_legend: bool = True,
     t: Translate = untranslated,
 ) -> go.Figure:
     """Right answers by length: a line for each way through the mean of its seeds, and a bar from the least to the most.
@@ -145,12 +143,9 @@ def lengths_figure(
         names: of the W ways.
         accuracy: (W, S, Z), for S seeds.
         chance: the share right by chance, the baseline.
-        title: above the picture.
-        has_legend: names the ways.
         t: translates the figure's own words.
     """
-    figure = plain_figure("", 340, top=92, has_legend=has_legend)
-    figure.add_annotation(heading(f"<b>{markup(title)}</b>", yshift=58))
+    figure = plain_figure("", 340, top=72, has_legend=True)
     x = np.arange(len(lengths), dtype=np.int32)
     colours = ("#8A9096", "#3E7EB6", "#9A6FB0", "#E0571B", "#2E8B6F")
     looks = zip(
@@ -192,11 +187,10 @@ def lengths_figure(
 
 
 def offsets_figure(
-    offsets: npt.NDArray[np.integer], words: Floats, places: Floats, *, title: str, names: tuple[str, str], t: Translate
+    offsets: npt.NDArray[np.integer], words: Floats, places: Floats, *, names: tuple[str, str], t: Translate
 ) -> go.Figure:
     """One head's mean weight by offset: with the words of the sentence as bars, by position alone as a line."""
-    figure = plain_figure("", 300, top=60, has_legend=True)
-    figure.add_annotation(heading(f"<b>{markup(title)}</b>", yshift=30))
+    figure = plain_figure("", 290, top=50, has_legend=True)
     x = offsets.astype(np.int32)
     figure.add_trace(go.Bar(x=x, y=words.astype(np.float32), marker={"color": BLUE}, name=markup(names[0])))
     line = {"color": ACCENT, "width": 3, "shape": "hvh"}

@@ -39,9 +39,11 @@ class Offsets:
     places: NDArray[np.float32]
     repeated: str
 
-    def moved(self) -> NDArray[np.float32]:
-        """(L, h): how far words and position alone lie apart, as half the sum of |differences| over all offsets."""
-        return np.asarray(np.nansum(np.abs(self.words - self.places), axis=-1) / 2, dtype=np.float32)
+    def apart(self) -> NDArray[np.float32]:
+        """(L, h): Σ |words − places| over all offsets, as a share of the weight of both: 0 = alike, 1 = no overlap."""
+        both = np.nansum(self.words + self.places, axis=-1)
+        differences = np.nansum(np.abs(self.words - self.places), axis=-1)
+        return np.divide(differences, both, out=np.zeros_like(both), where=both > 0)
 
 
 def by_offset(maps: NDArray[np.float32], counts_as: NDArray[np.bool_], farthest: int) -> NDArray[np.float32]:

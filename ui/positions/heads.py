@@ -6,14 +6,14 @@ from analysis.positions.offsets import Offsets, offsets
 from model import Mask
 from model.head_id import HeadId
 from ui.frame import components, controls
-from ui.frame.captions import chart, small
+from ui.frame.captions import chart, small, titled
 from ui.frame.languages import _, plain
 from ui.frame.loading import load_model, named, trace
 from viz.overview import Metric
 from viz.positions import layer_offsets_figure, offsets_figure
 from viz.theme import percent
 
-CLEAR = 0.3  # of a head's weight moved: below, its words change little
+CLEAR = 0.3  # of the weight by offset: below, words change little
 
 
 def show() -> None:
@@ -27,16 +27,12 @@ def show() -> None:
     with left:
         name = str(HeadId(layer, head))
         names = (_("with these words"), _("with {token} in every place").format(token=found.repeated))
-        title = _("Head {head}").format(head=name)
-        figure = offsets_figure(
-            found.offsets, found.words[layer, head], found.places[layer, head], title=title, names=names, t=_
-        )
-        chart(figure, "positions_head")
-        moved = float(found.moved()[layer, head])
-        said = _("Words move {share} of head {head}'s weight to other offsets.").format(share=percent(moved), head=name)
-        said += " " + (
-            _("It follows places more than words here.") if moved < CLEAR else _("Places alone don't explain it here.")
-        )
+        figure = offsets_figure(found.offsets, found.words[layer, head], found.places[layer, head], names=names, t=_)
+        titled(_("Head {head}").format(head=name), figure, "positions_head")
+        apart = float(found.apart()[layer, head])
+        said = _("Head {head}: {share} of its weight by offset differs from what places alone give.")
+        said = said.format(share=percent(apart), head=name)
+        said += " " + (_("Here it follows places.") if apart < CLEAR else _("Here places alone don't explain it."))
         st.markdown(plain(said))
         heads = [str(HeadId(layer, h)) for h in range(loaded.n_heads)]
         figure = layer_offsets_figure(
@@ -53,7 +49,7 @@ def _overview(found: Offsets, layer: int, head: int) -> None:
         st.session_state["wanted"] = {"layer": layer + 1, "head": head + 1}
 
     shown = trace(controls.sentence(), controls.model(), controls.mask())
-    metric = Metric(_("share of weight that words move"), found.moved(), 0.0, 1.0)
+    metric = Metric(_("differs from places alone"), found.apart(), 0.0, 1.0)
     components.overview(
         shown.attention,
         shown.allowed_in(0),

@@ -7,7 +7,7 @@ import streamlit as st
 
 from model.training.lengths import LENGTHS, N_NUMBERS, TASKS, WAYS, Run, Trial, shipped, trials
 from ui.frame.background import line, session
-from ui.frame.captions import chart, small
+from ui.frame.captions import small, titled
 from ui.frame.faults import fragment
 from ui.frame.jobs import Job
 from ui.frame.languages import _, plain
@@ -17,6 +17,7 @@ from viz.theme import percent
 
 RUN = "positions_run"  # session state
 N_SEEDS = 3  # a minute at most
+LEARNED = 0.95  # of the answers right, on sentences as long as those of the training
 EVERY = 1.0  # seconds between two looks at a training
 TITLES = {
     "neighbour": "Answer with the word two places back",
@@ -103,10 +104,8 @@ def _pictures(runs: Sequence[Run]) -> None:
     names = [_(words.WAYS[way].name) for way in WAYS]
     for place, task in zip(st.columns(2, gap="medium"), TASKS, strict=True):
         with place:
-            figure = lengths_figure(
-                LENGTHS, names, accuracies(runs, task), chance=1 / N_NUMBERS, title=_(TITLES[task]), t=_
-            )
-            chart(figure, f"positions_{task}")
+            figure = lengths_figure(LENGTHS, names, accuracies(runs, task), chance=1 / N_NUMBERS, t=_)
+            titled(_(TITLES[task]), figure, f"positions_{task}")
 
 
 def accuracies(runs: Sequence[Run], task: str) -> np.ndarray:
@@ -120,18 +119,12 @@ def says(runs: Sequence[Run]) -> list[str]:
     for task in TASKS:
         mean = accuracies(runs, task).mean(axis=1)  # (W, Z)
         best = int(mean[:, -1].argmax())
-        learned = [i for i in range(len(WAYS)) if mean[i, 0] >= 0.95]
-        sentence = _("{task}: at {n} tokens {way} is right most often, {share}")
-        others = _(", ").join(
-            f"{_(words.WAYS[WAYS[i]].name)} {percent(mean[i, -1])}" for i in np.argsort(-mean[:, -1]) if i != best
-        )
-        parts = [
-            sentence.format(
-                task=_(TITLES[task]), n=LENGTHS[-1], way=_(words.WAYS[WAYS[best]].name), share=percent(mean[best, -1])
-            )
-            + f" ({others})."
-        ]
-        unlearned = [_(words.WAYS[WAYS[i]].name) for i in range(len(WAYS)) if i not in learned]
+        name = {i: _(words.WAYS[way].name) for i, way in enumerate(WAYS)}
+        others = [f"{name[i]} {percent(mean[i, -1])}" for i in np.argsort(-mean[:, -1]).tolist() if i != best]
+        sentence = _("{task}: at {n} tokens “{way}” is right most often, {share} ({others}).")
+        numbers = {"n": LENGTHS[-1], "way": name[best], "share": percent(mean[best, -1])}
+        parts = [sentence.format(task=_(TITLES[task]), **numbers, others=_(", ").join(others))]
+        unlearned = [name[i] for i in range(len(WAYS)) if mean[i, 0] < LEARNED]
         if unlearned:
             parts.append(
                 _("Not learned on {n} tokens either: {ways}.").format(n=LENGTHS[0], ways=_(", ").join(unlearned))

@@ -27,7 +27,7 @@ from viz.positions import hands_figure, products_figure, table_figure
 
 LONGEST, WIDTH, FARTHEST = 128, 64, 64  # of the sinusoidal table: places, columns, offsets
 N_HEADS = 8  # whose slopes are shown, as in the paper
-MOST_PLACE = 511
+MOST_PLACE = 127
 FAR_KEY = 5  # places between the query and the key of the example
 
 
@@ -40,7 +40,8 @@ def show() -> None:
     way = WAYS[chosen]
     left, right = st.columns([7, 5], gap="medium")
     with right:
-        st.latex(way.formula)
+        for formula in way.formulas:
+            st.latex(formula)
         st.markdown(plain(_(way.says)))
         small(f"{_('Source')}: {way.source}")
         if chosen == own:
@@ -54,6 +55,8 @@ def show() -> None:
                 st.markdown(plain(_("There is none: the embedding is the token's vector alone.")))
     with left:
         PICTURES[chosen](loaded)
+    if chosen == "alibi":
+        _laid(loaded, int(st.session_state["positions_slope"]) - 1)
     _costs(loaded)
 
 
@@ -155,7 +158,12 @@ def _alibi(loaded: AttentionModel) -> None:
     )
     figure = bars(slopes, [f"{_('head')} {h}" for h in range(1, N_HEADS + 1)], selected=head - 1, height=200)
     titled(_("Slope m of each of {n} heads").format(n=N_HEADS), figure, "positions_slopes")
-    found = _biased(named(loaded.id), loaded.id, controls.sentence(), head - 1)
+
+
+def _laid(loaded: AttentionModel, head: int) -> None:
+    """The bias of one slope laid on the scores of a head, over the page's whole width."""
+    slopes = alibi_slopes(N_HEADS).numpy()
+    found = _biased(named(loaded.id), loaded.id, controls.sentence(), head)
     names = [_("contents alone"), _("the bias"), _("both")]
     left, middle, right = beside(names, key="positions_laid")
     for place, name, cells in ((left, names[0], found.content), (right, names[2], found.both)):
@@ -163,7 +171,7 @@ def _alibi(loaded: AttentionModel) -> None:
         chart(weight_map(shown, panel(name, height=300), t=_), f"laid {name}", place, grown=True)
     shown, limit = Maps(found.bias, found.allowed, found.labels), float(-found.bias.min()) or 1.0
     chart(difference_map(shown, panel(names[1], height=300), limit=limit, t=_), "laid bias", middle, grown=True)
-    slope = float(slopes[head - 1])
+    slope = float(slopes[head])
     said = _(
         "A key {n} places away keeps e^(−{n}·{slope}) = {factor} of its weight before rows are brought to 1. The maps: "
         "head 1-1 of {model} with its own positions off; it wasn't trained with a bias."
@@ -202,10 +210,10 @@ def _costs(loaded: AttentionModel) -> None:
     rows = [
         {
             _("way"): _(way.name),
-            _("acts"): _(way.acts),
-            _("tells places"): _(way.tells),
+            _("acts on"): _(way.acts),
+            _("places"): _(way.tells),
             _("parameters"): f"{n * d_model if key == 'learned' else 0:,}",
-            _("beyond the training's length"): _(way.beyond),
+            _("longer than trained"): _(way.beyond),
         }
         for key, way in WAYS.items()
     ]
@@ -215,7 +223,7 @@ def _costs(loaded: AttentionModel) -> None:
 
 
 def _slider(label: str, name: str, most: int, first: int) -> int:
-    key = f"positions_{name}"
+    key, first = f"positions_{name}", min(first, most)
     if key not in st.session_state:
         st.session_state[key] = links.read(name, lambda text: _whole(text, most), first, key=key)
     value = int(st.slider(label, 0, most, key=key, persist_state="session"))

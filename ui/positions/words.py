@@ -17,7 +17,7 @@ class Way(NamedTuple):
 
     Attributes:
         name: in English.
-        formula: in TeX.
+        formulas: in TeX, a line each.
         says: what it does, in a sentence or two.
         source: of the idea.
         acts: where it acts.
@@ -27,7 +27,7 @@ class Way(NamedTuple):
     """
 
     name: str
-    formula: str
+    formulas: tuple[str, ...]
     says: str
     source: str
     acts: str
@@ -39,60 +39,66 @@ class Way(NamedTuple):
 WAYS = {
     "sinusoidal": Way(
         "sinusoidal",
-        r"PE_{(p,\,2i)} = \sin\frac{p}{10000^{2i/d_{model}}}, \quad "
-        r"PE_{(p,\,2i+1)} = \cos\frac{p}{10000^{2i/d_{model}}}",
+        (
+            r"PE_{(p,\,2i)} = \sin\frac{p}{10000^{2i/d_{model}}}",
+            r"PE_{(p,\,2i+1)} = \cos\frac{p}{10000^{2i/d_{model}}}",
+        ),
         "Each place gets a fixed vector of sines and cosines, which is added to the token's vector. Turning each pair "
         "of columns by a fixed angle leads from PE(p) to PE(p + k), for every p.",
         "Vaswani et al. 2017, section 3.5",
-        "added to the embedding",
+        "embedding",
         "absolute",
-        "goes on; the sums were never seen in training",
+        "sums never seen",
         ("sinusoids", "embed"),
     ),
     "learned": Way(
         "learned",
-        r"x_p = E_{token} + P_p, \qquad P \in \mathbb{R}^{N_{max} \times d_{model}}",
+        (r"x_p = E_{token} + P_p, \qquad P \in \mathbb{R}^{N_{max} \times d_{model}}",),
         "Each place has a vector of its own, trained like a word's. Nothing ties neighbouring places together but what "
         "training found.",
         "Gehring et al. 2017, section 3.1; Devlin et al. 2019, section 3",
-        "added to the embedding",
+        "embedding",
         "absolute",
-        "ends: there is no row for the next place",
+        "no row: cut",
         ("embed",),
     ),
     "rotary": Way(
         "rotary (RoPE)",
-        r"q_m^\top k_n = (R_{m\theta}\, q)^\top (R_{n\theta}\, k) = q^\top R_{(n-m)\theta}\, k, \qquad "
-        r"\theta_i = base^{-2i/d_k}",
+        (
+            r"(R_{m\theta}\, q)^\top (R_{n\theta}\, k) = q^\top R_{(n-m)\theta}\, k",
+            r"\theta_i = base^{-2i/d_k}",
+        ),
         "Query and key are turned pair of columns by pair, by an angle that grows with the place. Their product then "
         "depends on the distance n − m alone.",
         "Su et al. 2021, section 3.2",
-        "turns queries and keys",
+        "q and k",
         "relative",
-        "goes on; large angles were never seen in training",
+        "angles never seen",
         ("rotate",),
     ),
     "alibi": Way(
         "ALiBi",
-        r"\mathrm{softmax}\left(\frac{q_i k_j^\top}{\sqrt{d_k}} - m_h \, |i - j|\right), \qquad "
-        r"m_h = 2^{-8h/H}",
+        (
+            r"\mathrm{softmax}\left(\frac{q_i k_j^\top}{\sqrt{d_k}} - m_h \, |i - j|\right)",
+            r"m_h = 2^{-8h/H}, \quad h = 1 \dots H",
+        ),
         "Each head subtracts its slope times the distance from the scores: some heads look near, some far. Nothing is "
         "learned and nothing is added to the embedding.",
         "Press et al. 2022, section 3",
-        "subtracted from scores",
+        "scores",
         "relative",
-        "goes on: far keys only fade",
+        "far keys fade",
         ("alibi", "bias"),
     ),
     "none": Way(
         "none",
-        r"\mathrm{Attention}(PQ,\, PK,\, PV) = P\;\mathrm{Attention}(Q,\, K,\, V) \quad\text{for any permutation } P",
+        (r"\mathrm{Attention}(PQ,\, PK,\, PV) = P\;\mathrm{Attention}(Q,\, K,\, V)",),
         "Without positions attention treats tokens as a set: shuffled tokens give shuffled outputs. A causal mask "
         "tells order all the same: each token sees one key more than the one before it.",
         "Lee et al. 2019, section 3.1; Haviv et al. 2022",
-        "nowhere",
-        "only through a causal mask",
-        "goes on",
+        "—",
+        "through a causal mask",
+        "as before",
         (),
     ),
 }

@@ -37,6 +37,9 @@ from ui.heads import sentence as heads_sentence
 from ui.learn import controls, export
 from ui.learn import page as learn_page
 from ui.learn import words as learn_words
+from ui.positions import longer as positions_longer
+from ui.positions import page as positions_page
+from ui.positions import words as positions_words
 from viz.export.layout import PRINTED
 
 ROOT = Path(__file__).parents[3]
@@ -112,6 +115,11 @@ def sentences():
         yield from ((title, "ui/effects") for title in titles.values())
     for sentence in (effects_words.HOW_TO_READ, effects_words.LIMITS, effects_words.LIMITS_STATES):
         yield sentence, "ui/effects/words.py"
+    for titles in (positions_page.TABS, positions_longer.TITLES):
+        yield from ((title, "ui/positions") for title in titles.values())
+    yield positions_words.HOW_TO_READ, "ui/positions/words.py"
+    for way in positions_words.WAYS.values():
+        yield from ((text, "ui/positions/words.py") for text in (way.name, way.says, way.acts, way.tells, way.beyond))
     for sentence in (WHAT_WORDS_ARE, *COLOUR_TITLES.values()):
         yield sentence, "ui/attention/view.py"
 
