@@ -27,6 +27,7 @@ from viz.positions import hands_figure, products_figure, table_figure
 
 LONGEST, WIDTH, FARTHEST = 128, 64, 64  # of the sinusoidal table: places, columns, offsets
 N_HEADS = 8  # whose slopes are shown, as in the paper
+SAME = {"sinusoidal_halves": "sinusoidal", "relative": "alibi"}  # kinds of a config → the way they are told under
 MOST_PLACE = 127
 FAR_KEY = 5  # places between the query and the key of the example
 
@@ -34,7 +35,7 @@ FAR_KEY = 5  # places between the query and the key of the example
 def show() -> None:
     """The chosen way, and the table of all."""
     loaded = load_model(controls.model())
-    own = loaded.config.positions
+    own = SAME.get(loaded.config.positions, loaded.config.positions)
     options = {key: _(way.name) for key, way in WAYS.items()}
     chosen = choose(_("Way"), "way", options, own, key="positions_way", wide=True, bare=True)
     way = WAYS[chosen]
