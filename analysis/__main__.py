@@ -23,7 +23,8 @@ from analysis.evidence.progress import Progress
 from analysis.evidence.report import Scores, as_text, report
 from analysis.evidence.resume import Store
 from analysis.evidence.scoring import WRITINGS, Conditions, Run, score
-from model import HeadworkError, load
+from model import HeadworkError
+from model import load_one_part as load
 from model.catalogue import DEFAULT_MODEL
 from model.command_line import EXIT_MODEL, EXIT_OK, EXIT_STOPPED, MOST_SEED, command, fail, whole_number
 from model.files import check_writable, write_whole

@@ -12,12 +12,13 @@ from model.decoder_block import DecoderBlock
 from model.encoder_decoder import Decoder, EncoderDecoder, EncoderDecoderConfig, EncoderDecoderOutput
 from model.errors import HeadworkError, NotDownloaded
 from model.generation import Generation, generate
-from model.loading import load
+from model.loading import load, load_one_part
 from model.masks import Mask, parse_mask
 from model.norms import LayerNorm, RMSNorm
 from model.positions import sinusoidal_positions
+from model.seq2seq import EncoderDecoderModel
 from model.tokenizers.tokens import Tokens
-from model.trace import AttentionTrace
+from model.trace import AttentionTrace, Traces
 from model.tracing import AttentionModel
 from model.transformer import Transformer, TransformerConfig, TransformerOutput
 
@@ -28,6 +29,7 @@ __all__ = [
     "DecoderBlock",
     "EncoderDecoder",
     "EncoderDecoderConfig",
+    "EncoderDecoderModel",
     "EncoderDecoderOutput",
     "FeedForward",
     "Generation",
@@ -38,6 +40,7 @@ __all__ = [
     "NotDownloaded",
     "RMSNorm",
     "Tokens",
+    "Traces",
     "Transformer",
     "TransformerBlock",
     "TransformerConfig",
@@ -45,6 +48,7 @@ __all__ = [
     "attention_entropy",
     "generate",
     "load",
+    "load_one_part",
     "parse_mask",
     "scaled_dot_product_attention",
     "sinusoidal_positions",

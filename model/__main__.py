@@ -8,7 +8,7 @@ import json
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import torch
@@ -21,15 +21,17 @@ from model.files import check_writable, write_whole
 from model.generation import generate
 from model.masks import parse_mask
 from model.prediction import NextToken
+from model.seq2seq import EncoderDecoderModel
 from model.settings import threads
-from model.trace import LARGEST_ROW_ERROR
+from model.trace import LARGEST_ROW_ERROR, MapsOf, Traces
 from model.tracing import MOST_TOKENS
 
 _EPILOG = """\
 masks   bidirectional, causal, window:K, prefix:K, padding:M, joined with +, for example causal+padding:16
 models  minilm (built in, English), e5-small-4bit (built in, Chinese and English), smollm2-135m (built in, a decoder,
         English), bert-base-uncased, bert-base-chinese, …, toy:d_model=32,heads=4,layers=2,seed=0 (untrained), a folder
-        written by save_pretrained, or owner/name on the hub (with --download)
+        written by save_pretrained, or owner/name on the hub (with --download); of an encoder–decoder (BART, Marian, T5)
+        the text is the source
 exit    0 done; 2 the text, the mask or an option is wrong; 3 the model can't be loaded; 4 the file can't be written;
         130 stopped by Ctrl-C
 """
@@ -52,9 +54,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except HeadworkError as error:
         return fail(error, EXIT_MODEL)
     text = _read_input() if options.text == "-" else options.text
-    if options.generate is None:
+    traces, written = None, None
+    if isinstance(model, EncoderDecoderModel):
+        if options.pair is not None or options.generate is not None:
+            return fail(
+                f"{model.label} writes a target, or reads the one in --target: leave out --pair and --generate.",
+                EXIT_INPUT,
+            )
+        traces = model.trace(text, options.target, mask)
+        trace = traces.of(options.maps or "cross")
+    elif options.target is not None or options.maps is not None:
+        return fail(f"{model.label} has one part and reads one text: leave out --target and --maps.", EXIT_INPUT)
+    elif options.generate is None:
         trace = model.trace(text if options.pair is None else (text, options.pair), mask)
-        written = None
     else:
         made = generate(model, text, options.generate, mask=mask, temperature=options.temperature, seed=options.seed)
         trace, written = made.trace(), made.written
@@ -62,9 +74,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.npz is not None:
         write_whole(options.npz, npz_bytes(trace))
     if options.json:
-        print(json.dumps(as_json(trace) | predicted_json(following, written), ensure_ascii=False, indent=2))
+        found = as_json(trace) | target_json(traces) | predicted_json(following, written)
+        print(json.dumps(found, ensure_ascii=False, indent=2))
     else:
-        print("\n".join([summary(trace), *predicted_lines(following, written)]))
+        print("\n".join([summary(trace), *target_lines(traces), *predicted_lines(following, written)]))
     return EXIT_OK
 
 
@@ -77,6 +90,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("text", help="the sentence; - reads it from standard input")
     parser.add_argument("--pair", metavar="TEXT", help="a second text, read with the first as a pair")
+    parser.add_argument(
+        "--target", metavar="TEXT", help="of an encoder–decoder: the target (default: what the model writes)"
+    )
+    parser.add_argument(
+        "--maps",
+        choices=get_args(MapsOf),
+        help="of an encoder–decoder: which maps (default: cross, where target tokens look at source tokens)",
+    )
     parser.add_argument("--model", default=DEFAULT_MODEL, help="which model (default: %(default)s)")
     parser.add_argument("--mask", help="which mask (default: the one that the model was trained under)")
     parser.add_argument(
@@ -131,7 +152,9 @@ def as_json(trace: AttentionTrace) -> dict[str, Any]:
         },
         "text": trace.text,
         "mask": str(trace.mask),
+        "maps": trace.kind,
         "tokens": list(trace.tokens),
+        "keys": list(trace.keys),
         "pieces": list(tokens.pieces),
         "special": list(tokens.is_special),
         "segments": list(tokens.segments),
@@ -146,6 +169,21 @@ def as_json(trace: AttentionTrace) -> dict[str, Any]:
             "n_empty_rows": check.n_empty_rows,
         },
     }
+
+
+def target_json(traces: Traces | None) -> dict[str, Any]:
+    """What an encoder–decoder adds to `--json`."""
+    if traces is None:
+        return {}
+    return {"source": traces.source, "target": traces.target, "target_is_written": traces.is_written}
+
+
+def target_lines(traces: Traces | None) -> list[str]:
+    """What an encoder–decoder adds to what is printed."""
+    if traces is None:
+        return []
+    by = "written by the model" if traces.is_written else "given"
+    return [f"target  {json.dumps(traces.target, ensure_ascii=False)} ({by})"]
 
 
 def predicted_json(following: Iterable[NextToken] | None, written: Iterable[NextToken] | None) -> dict[str, Any]:
@@ -174,6 +212,7 @@ def summary(trace: AttentionTrace) -> str:
         f"model   {trace.model_label}",
         f"mask    {trace.mask}",
         f"tokens  {' '.join(trace.tokens)}",
+        *([] if trace.kind == "self" else [f"keys    {' '.join(trace.keys)}"]),
         f"maps    {' × '.join(str(n) for n in trace.attention.shape)} (layers × heads × queries × keys)",
         f"check   rows {'sum' if check.max_row_error <= LARGEST_ROW_ERROR else 'do NOT sum'} to 1 "
         f"(max error {check.max_row_error:.0e}), "

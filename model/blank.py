@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from model.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
+from model.positions import Embeddings
 from model.transformer import Transformer, TransformerConfig
+
+Module = TypeVar("Module", bound=nn.Module)
 
 
 class NoInit(TorchFunctionMode):
@@ -27,7 +31,16 @@ def blank(config: TransformerConfig) -> Transformer:
         return Transformer(config)
 
 
-def fill(transformer: Transformer, weights: Mapping[str, Tensor]) -> Transformer:
+def blank_pair(config: EncoderDecoderConfig) -> EncoderDecoder:
+    """An encoder and decoder, likewise."""
+    with torch.device("meta"), NoInit():
+        return EncoderDecoder(config)
+
+
+def fill(transformer: Module, weights: Mapping[str, Tensor]) -> Module:
     """The same Transformer with `weights` (its state dict, taken over and not copied), in eval mode, not trained on."""
     transformer.load_state_dict(weights, assign=True)
+    for module in transformer.modules():
+        if isinstance(module, Embeddings):
+            module.make_sinusoids()  # no file has them
     return transformer.eval().requires_grad_(False)

@@ -19,7 +19,7 @@ from model.norms import NormKind, NormSteps, make_norm
 from model.packed import PackedLinear
 from model.rotary import Rotation
 
-Activation = Literal["relu", "gelu", "gelu_tanh", "swiglu", "geglu"]
+Activation = Literal["relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu"]
 GATED = ("swiglu", "geglu")  # of three matrices
 NormPlace = Literal["pre", "post", "none"]
 BiasPlace = Literal["all", "qkv", "none"]
@@ -88,8 +88,8 @@ class FeedForward(nn.Module):
                 gate = self.W_gate(x)  # (B, N, d_ff)
                 opened = F.silu(gate) if self.activation == "swiglu" else F.gelu(gate, approximate="tanh")
                 hidden = opened * pre_activation
-            elif self.activation == "relu":
-                hidden = F.relu(pre_activation)
+            elif self.activation in ("relu", "silu"):
+                hidden = F.relu(pre_activation) if self.activation == "relu" else F.silu(pre_activation)
             else:
                 hidden = F.gelu(pre_activation, approximate="tanh" if self.activation == "gelu_tanh" else "none")
         output: Tensor = self.W_2(hidden)  # (B, N, d_model)

@@ -219,6 +219,10 @@ class EncoderDecoder(nn.Module):
         )
         return EncoderDecoderOutput(encoded, decoded)
 
+    def output_matrix(self) -> Tensor:
+        """What turns the decoder's hidden states into the scores of target tokens; raises HeadworkError as there."""
+        return self.decoder.output_matrix()
+
     def logits(self, hidden: Tensor) -> Tensor:
         """The score of every target token to come next: (…, d_model) → (…, vocab_size).
 
@@ -230,4 +234,4 @@ class EncoderDecoder(nn.Module):
         """
         if self.config.output_scale != 1.0:
             hidden = hidden * self.config.output_scale
-        return F.linear(hidden, self.decoder.output_matrix(), self.output_bias)
+        return F.linear(hidden, self.output_matrix(), self.output_bias)

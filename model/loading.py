@@ -8,16 +8,17 @@ from pathlib import Path
 from model.catalogue import DEFAULT_MODEL, E5, SMOLLM2, local_folder, resolve
 from model.entry import Entry
 from model.errors import HeadworkError, NotDownloaded, first_line, is_fault
+from model.seq2seq import EncoderDecoderModel
 from model.tracing import AttentionModel
-from model.weights import checkpoints, e5, hub, minilm, smollm2, toy, trained
+from model.weights import checkpoints, e5, encoder_decoders, hub, minilm, smollm2, toy, trained
 
 LARGEST_DOWNLOAD = 4_000_000_000  # bytes; weights have to fit in memory as well
 
 
 def load(
     model_id: str | Path = DEFAULT_MODEL, *, download: bool = False, progress: hub.Progress | None = None
-) -> AttentionModel:
-    """Load a model.
+) -> AttentionModel | EncoderDecoderModel:
+    """Load a model: an EncoderDecoderModel where it has two parts (`is_encoder_decoder`), else an AttentionModel.
 
     Args:
         model_id: see `model.catalogue`; a Path is always a folder, or the file of a model trained here.
@@ -44,13 +45,32 @@ def load(
         ) from error
 
 
-def _load(entry: Entry, folder: Path | None) -> AttentionModel:
+def load_one_part(
+    model_id: str | Path = DEFAULT_MODEL, *, download: bool = False, progress: hub.Progress | None = None
+) -> AttentionModel:
+    """As `load`, for what looks at one text.
+
+    Raises:
+        HeadworkError: as `load`; also for an encoder–decoder.
+    """
+    model = load(model_id, download=download, progress=progress)
+    if isinstance(model, EncoderDecoderModel):
+        raise HeadworkError(
+            "{model} is an encoder–decoder, and what was asked for takes a model of one part. Look at it on the page "
+            "Attention, or with python -m model.",
+            model=model.label,
+        )
+    return model
+
+
+def _load(entry: Entry, folder: Path | None) -> AttentionModel | EncoderDecoderModel:
     if entry.source == "toy":
         return toy.load(entry)
     if entry.source == "trained here":
         return trained.load(entry)
     if folder is not None:
-        return checkpoints.load(entry, folder)
+        is_pair = encoder_decoders.is_encoder_decoder(folder)
+        return encoder_decoders.load(entry, folder) if is_pair else checkpoints.load(entry, folder)
     if entry.id == E5:
         return e5.load(entry)
     return smollm2.load(entry) if entry.id == SMOLLM2 else minilm.load(entry)
@@ -77,7 +97,10 @@ def download_plan(entry: Entry) -> hub.DownloadPlan:
         HeadworkError: as `hub.plan`; also for an unsupported architecture, and for a model that is too large.
     """
     plan = hub.plan(entry.repo_ids[0])
-    checkpoints.config_from(checkpoints.read_config(plan.folder))
+    if encoder_decoders.is_encoder_decoder(plan.folder):
+        encoder_decoders.read_pair_config(plan.folder)
+    else:
+        checkpoints.config_from(checkpoints.read_config(plan.folder))
     if plan.total_bytes > LARGEST_DOWNLOAD:
         raise HeadworkError(
             "{repo_id} has {size:.1f} GB of weights; this app loads up to {most:.0f} GB. Choose a smaller model.",

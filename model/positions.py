@@ -20,7 +20,6 @@ from model.norms import LayerNorm
 from model.seeds import mixed_seed
 
 Positions = Literal["learned", "sinusoidal", "sinusoidal_halves", "rotary", "alibi", "relative", "none"]
-IN_ATTENTION = ("rotary", "alibi", "relative")  # which add no vector
 
 
 def sinusoidal_positions(n_positions: int, d_model: int, dtype: torch.dtype = torch.float32) -> Tensor:
@@ -91,22 +90,25 @@ class Embeddings(nn.Module):
         self.position: nn.Parameter | None = None
         if positions == "learned":
             self.position = nn.Parameter(nn.init.normal_(torch.empty(n_positions, d_model)))
-        elif positions == "sinusoidal":
-            self.register_buffer("sinusoids", sinusoidal_positions(n_positions, d_model), persistent=False)
-        elif positions == "sinusoidal_halves":
-            table = sinusoidal_positions(n_positions, d_model)
-            halves = torch.cat((table[:, 0::2], table[:, 1::2]), dim=1)  # first all sines, then all cosines
-            self.register_buffer("sinusoids", halves, persistent=False)
-        elif positions not in (*IN_ATTENTION, "none"):
+        elif positions not in get_args(Positions):
             raise HeadworkError(
                 "Positions are {known}, not {positions}.", known=", ".join(get_args(Positions)), positions=positions
             )
-        self.positions = positions
+        self.positions, self.d_model = positions, d_model
+        self.make_sinusoids()
         self.token_type: nn.Parameter | None = None
         if n_token_types:
             self.token_type = nn.Parameter(nn.init.normal_(torch.empty(n_token_types, d_model)))
         self.norm = LayerNorm(d_model, norm_eps) if norm_eps is not None else None
         self.dropout = nn.Dropout(dropout)
+
+    def make_sinusoids(self) -> None:
+        """Makes the table of sinusoidal positions, where the model has them: they are no parameters."""
+        if self.positions in ("sinusoidal", "sinusoidal_halves"):
+            table = sinusoidal_positions(self.n_positions, self.d_model)
+            if self.positions == "sinusoidal_halves":
+                table = torch.cat((table[:, 0::2], table[:, 1::2]), dim=1)  # first all sines, then all cosines
+            self.register_buffer("sinusoids", table, persistent=False)
 
     def forward(
         self,

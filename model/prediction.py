@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from model.encoder_decoder import EncoderDecoder
 from model.errors import HeadworkError, shown
 from model.tokenizers.tokens import Tokenizer
 from model.transformer import Transformer
@@ -40,9 +41,14 @@ class Prediction:
 
     hidden: NDArray[np.float32]
     ids: tuple[int, ...]
-    transformer: Transformer
+    transformer: Transformer | EncoderDecoder
     tokenizer: Tokenizer
     n_padding: int = 0
+
+    @property
+    def n_vocabulary(self) -> int:
+        """Tokens that may come next, V."""
+        return self.transformer.output_matrix().size(0)
 
     def _logits(self, positions: slice | list[int]) -> torch.Tensor:
         hidden = torch.tensor(self.hidden[positions])  # a copy: read-only arrays make torch warn

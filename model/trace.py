@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from model.errors import HeadworkError
+from model.errors import HeadworkError, shown
 from model.masks import Mask
 from model.prediction import NextToken, Prediction
 from model.tokenizers.tokens import Tokens
 
+MapsOf = Literal["encoder", "decoder", "cross"]
 LARGEST_ROW_ERROR = 1e-4  # rows of 512 float32 weights stay within 1e-6; beyond this, something is wrong
 
 
@@ -169,3 +170,46 @@ class AttentionTrace(HeadMaps):
             ),
             n_empty_rows=int(empty.any(axis=0).sum()),
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Traces:
+    """The three families of maps of one source and one target.
+
+    Attributes:
+        encoder: (L, h, N_k, N_k), source tokens look at source tokens.
+        decoder: (L, h, N_q, N_q), target tokens at target tokens. It has the hidden states that the next token is read
+            off: `decoder.next()`.
+        cross: (L, h, N_q, N_k), target tokens (rows) at source tokens (columns, `cross.context`).
+        is_written: whether the model wrote the target.
+    """
+
+    encoder: AttentionTrace
+    decoder: AttentionTrace
+    cross: AttentionTrace
+    is_written: bool
+
+    @property
+    def source(self) -> str:
+        """The source text as read."""
+        return self.encoder.text
+
+    @property
+    def target(self) -> str:
+        """The target text as read, or as written; "" where the model wrote its end at once."""
+        return self.decoder.text.strip()
+
+    def of(self, maps: MapsOf) -> AttentionTrace:
+        """The maps of one family.
+
+        Raises:
+            HeadworkError: there is no such family.
+        """
+        if maps not in get_args(MapsOf):
+            raise HeadworkError(
+                "There are no maps {maps}. Use one of {choices}.",
+                maps=shown(maps),
+                choices=", ".join(get_args(MapsOf)),
+            )
+        found: AttentionTrace = getattr(self, maps)
+        return found

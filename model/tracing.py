@@ -24,6 +24,8 @@ MOST_TOKENS = 512  # a map of every head at 512 tokens takes 1 MiB a head
 class AttentionModel:
     """A model ready to be asked: tokenizer, Transformer and where they come from. Safe to share between threads."""
 
+    is_encoder_decoder = False
+
     def __init__(
         self,
         entry: Entry,
@@ -130,14 +132,7 @@ class AttentionModel:
         """The tokens of a text, padded where the mask asks for it. Raises as `run`."""
         pad_to = None if mask is None else mask.padded_length
         tokens = self.tokenizer.encode(self._one_text(text), limit=self.token_limit, pad_to=pad_to)
-        if self.config.vocab_size and max(tokens.ids) >= self.config.vocab_size:
-            raise HeadworkError(
-                "The tokenizer gives the token {token} the id {id}, but the model has vectors for ids below "
-                "{vocab_size}. Tokenizer and weights don't belong together.",
-                token=tokens.labels[tokens.ids.index(max(tokens.ids))],
-                id=max(tokens.ids),
-                vocab_size=self.config.vocab_size,
-            )
+        check_ids(tokens, self.config.vocab_size)
         return tokens
 
     def token_types(self, tokens: Tokens) -> torch.Tensor | None:
@@ -228,3 +223,15 @@ class AttentionModel:
             )
         tokens = trace.tokenized
         return Prediction(trace.hidden, tokens.ids, self.transformer, self.tokenizer, sum(tokens.is_padding))
+
+
+def check_ids(tokens: Tokens, vocab_size: int) -> None:
+    """Raises HeadworkError where a token has no vector in a vocabulary of this size; 0 = every id has one."""
+    if vocab_size and max(tokens.ids) >= vocab_size:
+        raise HeadworkError(
+            "The tokenizer gives the token {token} the id {id}, but the model has vectors for ids below "
+            "{vocab_size}. Tokenizer and weights don't belong together.",
+            token=tokens.labels[tokens.ids.index(max(tokens.ids))],
+            id=max(tokens.ids),
+            vocab_size=vocab_size,
+        )

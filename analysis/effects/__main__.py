@@ -21,7 +21,8 @@ from analysis.effects.states import StateEffects, encode_text, measure_states
 from analysis.effects.sweep import PARTS
 from analysis.evidence.progress import Progress
 from analysis.evidence.resume import Store
-from model import HeadworkError, load
+from model import HeadworkError
+from model import load_one_part as load
 from model.catalogue import SMOLLM2
 from model.command_line import EXIT_MODEL, EXIT_OK, EXIT_STOPPED, MOST_SEED, command, fail, whole_number
 from model.files import check_writable, sha256_of, write_whole

@@ -37,7 +37,8 @@ from analysis.maps.induction import repetition
 from analysis.maps.metrics import head_metrics, telling_metrics
 from analysis.maps.similarity import head_similarity
 from analysis.words.units import by_pieces
-from model import AttentionModel, load
+from model import AttentionModel
+from model import load_one_part as load
 from model.catalogue import DEFAULT_MODEL
 from model.command_line import EXIT_OK, command
 from model.files import check_writable, write_whole

@@ -22,7 +22,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from model import AttentionModel, HeadworkError, Mask, load
+from model import AttentionModel, HeadworkError, Mask
+from model import load_one_part as load
 from model.catalogue import DEFAULT_MODEL
 from model.command_line import EXIT_MODEL, EXIT_OK, MOST_SEED, command, fail, whole_number
 from model.files import check_writable, write_whole

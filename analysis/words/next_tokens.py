@@ -67,7 +67,7 @@ def next_tokens(prediction: Prediction, before: NextTokens | None = None) -> Nex
         prediction: of the text.
         before: of the same text as far as it went: what is known is not computed again. Only under a causal mask.
     """
-    ids, n_vocabulary = prediction.ids, prediction.transformer.config.vocab_size
+    ids, n_vocabulary = prediction.ids, prediction.n_vocabulary
     if before is None or before.ids != ids[: len(before.ids)]:
         candidates, surprise = prediction.after_each(MOST)
     else:  # the last known token predicts the first new one

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from torch import Tensor
+from torch import Tensor, nn
 
 from model.blank import blank, fill
 from model.entry import Entry
@@ -24,8 +24,8 @@ from model.files import check_ordinary, read_json, sha256_of
 from model.tokenizers.tokenizer_json import load_tokenizer
 from model.tracing import AttentionModel
 from model.transformer import Transformer, TransformerConfig
-from model.weights.families import FAMILIES
-from model.weights.families.family import Family
+from model.weights.families import ENCODER_DECODERS, FAMILIES
+from model.weights.families.family import Config, Family
 from model.weights.names import check_finite, tensor_names
 
 WEIGHTS, INDEX, CONFIG = "model.safetensors", "model.safetensors.index.json", "config.json"
@@ -76,17 +76,28 @@ def load_folder(folder: Path, *, expected_sha256: str | None = None) -> Checkpoi
     """
     raw = read_config(folder)
     config = config_from(raw)
-    places = _places(folder)
-    sha256 = _sha256([folder / name for name in places])
-    check_published(next(iter(places)), sha256, expected_sha256)
     family = FAMILIES[raw["model_type"]]
-    tensors = _plain_names(_read(folder, places), family, raw)
+    tensors, sha256 = read_tensors(folder, family, raw, expected_sha256)
     if config.output == "own" and f"{family.names['output']}.weight" not in tensors:
         config = replace(config, output="none")  # saved without its head
     is_decoder = family.is_decoder or bool(raw.get("is_decoder", False))
     transformer = blank(config)
-    fill(transformer, _fit(transformer, tensors, family, raw["model_type"]))
+    fill(transformer, fit(transformer, tensors, family, raw["model_type"]))
     return Checkpoint(config, transformer, raw["model_type"], sha256, is_decoder)
+
+
+def read_tensors(
+    folder: Path, family: Family[Any], raw: dict[str, Any], expected_sha256: str | None = None
+) -> tuple[dict[str, Tensor], str]:
+    """The tensors of a folder by their names without the family's prefix, and the hash of its weights.
+
+    Raises:
+        HeadworkError: no weights, damaged ones, or of another hash than expected.
+    """
+    places = _places(folder)
+    sha256 = _sha256([folder / name for name in places])
+    check_published(next(iter(places)), sha256, expected_sha256)
+    return _plain_names(_read(folder, places), family, raw), sha256
 
 
 def transformer_folder(folder: Path) -> Path:
@@ -104,6 +115,11 @@ def transformer_folder(folder: Path) -> Path:
 
 def read_config(folder: Path) -> dict[str, Any]:
     """config.json of a folder, checked to be of a family that can be loaded."""
+    return known_family(written_config(folder))
+
+
+def written_config(folder: Path) -> Any:
+    """What config.json of a folder holds, whatever the family. Raises HeadworkError where there is no such model."""
     if not folder.is_dir():
         raise HeadworkError("There is no folder {folder}. Check the path.", folder=folder.name)
     check_ordinary(folder)
@@ -115,8 +131,8 @@ def read_config(folder: Path) -> dict[str, Any]:
             folder=folder.name,
             file=CONFIG,
         )
-    raw = known_family(read_json(folder / CONFIG))
-    if raw.get("quantization_config") is not None:
+    raw = read_json(folder / CONFIG)
+    if isinstance(raw, dict) and raw.get("quantization_config") is not None:
         raise quantised(CONFIG)
     return raw
 
@@ -124,6 +140,8 @@ def read_config(folder: Path) -> dict[str, Any]:
 def known_family(raw: Any) -> dict[str, Any]:
     """What a config.json holds, checked to be of a family that can be loaded."""
     model_type = raw.get("model_type") if isinstance(raw, dict) else None
+    if isinstance(model_type, str) and raw.get("is_encoder_decoder", model_type in ENCODER_DECODERS):
+        raise other_parts(model_type)
     if not isinstance(model_type, str) or model_type not in FAMILIES:
         raise HeadworkError(
             "The architecture {model_type} is not supported. These are: {families}.",
@@ -133,12 +151,36 @@ def known_family(raw: Any) -> dict[str, Any]:
     return dict(raw)
 
 
+def other_parts(model_type: str) -> HeadworkError:
+    """The error for an encoder–decoder where one is not read, or not of this family."""
+    if model_type in ENCODER_DECODERS:
+        return HeadworkError(
+            "{model} is an encoder–decoder, and what was asked for takes a model of one part. Look at it on the page "
+            "Attention, or with python -m model.",
+            model=model_type,
+        )
+    return HeadworkError(
+        "{model_type} is an encoder–decoder of a family that is not supported. These are: {families}.",
+        model_type=clipped(model_type),
+        families=", ".join(ENCODER_DECODERS),
+    )
+
+
 def config_from(raw: dict[str, Any]) -> TransformerConfig:
     """Our config from a config.json of a supported family. Nothing but the config is needed."""
+    return config_of(FAMILIES[raw["model_type"]], raw)
+
+
+def config_of(family: Family[Config], raw: dict[str, Any]) -> Config:
+    """Our config from a config.json of this family.
+
+    Raises:
+        HeadworkError: an entry is missing, of the wrong kind, or asks for what isn't done here.
+    """
     try:
         if raw["vocab_size"] == 0:
             raise HeadworkError("config.json describes a model with no vocabulary: vocab_size is 0.")
-        return FAMILIES[raw["model_type"]].config(raw)
+        return family.config(raw)
     except KeyError as error:
         raise HeadworkError("config.json has no entry {key}.", key=error.args[0]) from error
     except HeadworkError:
@@ -242,7 +284,7 @@ def _read(folder: Path, places: dict[str, list[str] | None]) -> dict[str, Tensor
     return tensors
 
 
-def _plain_names(tensors: dict[str, Tensor], family: Family, raw: dict[str, Any]) -> dict[str, Tensor]:
+def _plain_names(tensors: dict[str, Tensor], family: Family[Any], raw: dict[str, Any]) -> dict[str, Tensor]:
     """Drops the `bert.` of a model with a head, renames gamma and beta of old files, takes fused tensors apart."""
     renamed: dict[str, Tensor] = {}
     for name, tensor in tensors.items():
@@ -257,7 +299,7 @@ def _plain_names(tensors: dict[str, Tensor], family: Family, raw: dict[str, Any]
     return renamed
 
 
-def _fit(transformer: Transformer, tensors: dict[str, Tensor], family: Family, model_type: str) -> dict[str, Tensor]:
+def fit(transformer: nn.Module, tensors: dict[str, Tensor], family: Family[Any], model_type: str) -> dict[str, Tensor]:
     """The checkpoint's tensors under our names, every one checked."""
     shapes = {name: tuple(tensor.shape) for name, tensor in transformer.state_dict().items()}
     names = tensor_names(transformer, family.names)

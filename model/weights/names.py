@@ -5,17 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from model.errors import HeadworkError
-from model.transformer import Transformer
 
 LEAVES = {"weight": "weight", "bias": "bias"}
 _NORM = {"gamma": "weight", "beta": "bias"}  # of our LayerNorm, as the paper calls them
 
 
 def tensor_names(
-    transformer: Transformer, table: Mapping[str, str], leaves: Mapping[str, str] = LEAVES
+    transformer: nn.Module, table: Mapping[str, str], leaves: Mapping[str, str] = LEAVES
 ) -> dict[str, str]:
     """Their name of every tensor of the model, by ours.
 
@@ -26,7 +25,7 @@ def tensor_names(
     """
     names = {}
     for ours in transformer.state_dict():
-        layer = re.match(r"blocks\.(\d+)\.", ours)
+        layer = re.search(r"\bblocks\.(\d+)\.", ours)
         general = ours.replace(layer[0], "blocks.{i}.") if layer else ours
         theirs = table.get(general)
         if theirs is None:

@@ -47,7 +47,7 @@ def models() -> ByteCache:
 
 def _load(model_id: str) -> AttentionModel:
     with kept_for_long():
-        return model.load(model_id)
+        return model.load_one_part(model_id)
 
 
 def weight_bytes(loaded: AttentionModel) -> int:
@@ -65,7 +65,7 @@ def weight_bytes(loaded: AttentionModel) -> int:
 def trained_models(model_id: str) -> AttentionModel:
     """Models trained here: small ones, up to 4 MB, and one for each person, so they don't drive out the others."""
     torch.set_num_threads(settings.threads())
-    return model.load(model_id)
+    return model.load_one_part(model_id)
 
 
 @contextmanager

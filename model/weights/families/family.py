@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from torch import Tensor
 
 from model.blocks import Activation
+from model.encoder_decoder import EncoderDecoderConfig
 from model.errors import HeadworkError, clipped
 from model.transformer import TransformerConfig
 
@@ -20,6 +21,7 @@ _ACTIVATIONS: dict[str, Activation] = {
     "gelu_pytorch_tanh": "gelu_tanh",
     "gelu_fast": "gelu_tanh",
 }
+WITH_SILU: dict[str, Activation] = _ACTIVATIONS | {"silu": "silu", "swish": "silu"}
 GATED: dict[str, Activation] = {"silu": "swiglu", "swish": "swiglu"}  # where the FFN has a third matrix
 
 
@@ -27,8 +29,11 @@ def _whole(name: str, tensor: Tensor, _: dict[str, Any]) -> dict[str, Tensor]:
     return {name: tensor}
 
 
+Config = TypeVar("Config", TransformerConfig, EncoderDecoderConfig)
+
+
 @dataclass(frozen=True)
-class Family:
+class Family(Generic[Config]):
     """How the checkpoints of one architecture are read. Its tokenizer needs no rule: tokenizer.json says all of it.
 
     Attributes:
@@ -42,7 +47,7 @@ class Family:
     """
 
     model_types: tuple[str, ...]
-    config: Callable[[dict[str, Any]], TransformerConfig]
+    config: Callable[[dict[str, Any]], Config]
     names: Mapping[str, str]
     prefix: str
     unneeded: re.Pattern[str]
