@@ -108,7 +108,7 @@ def hands_figure(
         )
     for (x, y), theta in zip(centres, frequencies, strict=True):
         words = {
-            "text": f"θ {theta:.3g}",
+            "text": f"{theta:.1g}",
             "x": x,
             "y": y - 0.58,
             "showarrow": False,
