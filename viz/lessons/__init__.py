@@ -1,0 +1,7 @@
+"""Pictures of lessons. Importing this registers all of them: each topic has a file here, named below."""
+
+import viz.lessons.bars
+import viz.lessons.heads  # noqa: F401
+from viz.lessons.pictures import PICTURES, AllHeads, Drawn, Sentence, draw, picture
+
+__all__ = ["PICTURES", "AllHeads", "Drawn", "Sentence", "draw", "picture"]
