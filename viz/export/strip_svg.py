@@ -113,7 +113,7 @@ def _boxes(labels: Sequence[str], least: float, width: float, top: float) -> tup
             x, line = 2.0, line + 1
         places.append((x + each / 2, line))
         x += each + BETWEEN
-    over = ABOVE if line == 0 else BETWEEN_LINES
+    over = ABOVE if line == 0 or least == LEAST_NAMED else BETWEEN_LINES
     step = HEIGHT + BELOW + BETWEEN_LINES
     if reading_direction(labels) == "rtl":
         edge = max(x + each / 2 for (x, _), each in zip(places, widths, strict=True)) + 2
