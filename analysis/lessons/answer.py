@@ -29,7 +29,8 @@ class Answer:
         right: see `lesson.Right`.
         said: fills the places of `why`, and those of the context and the question too.
         given: fills the places of the context and the question: known before the guess.
-        labels: what can be tapped: words; the rows and the columns of cells.
+        labels: what can be tapped: words; the rows of cells.
+        columns: of cells; () = named as the rows.
         picture: the kind of picture that shows it (viz.lessons).
         shown: what that picture takes (analysis.lessons.shown).
     """
@@ -40,6 +41,7 @@ class Answer:
     labels: tuple[str, ...] = ()
     picture: str = ""
     shown: Any = None
+    columns: tuple[str, ...] = ()
 
 
 Answers = Callable[..., Answer]

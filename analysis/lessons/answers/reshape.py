@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from analysis.blocks.reshape import Regrouped, split
 from analysis.lessons.answer import Answer, answers
 from analysis.lessons.lesson import Right
@@ -28,7 +30,8 @@ def columns_of_head(setup: Setup, *, tokens: int, d_model: int, heads: int, head
     )
     columns = sorted({column + 1 for _, column in cells})
     said = {"first": f"{columns[0]}", "last": f"{columns[-1]}", "n": f"{len(cells)}", "d_k": f"{len(columns)}"}
-    return _answer(cells, found, said, {"head": f"{head}"})
+    answer = _answer(cells, found, said, {"head": f"{head}"})
+    return replace(answer, columns=tuple(f"{column}" for column in range(1, d_model + 1)))
 
 
 @answers("row_of_head")
