@@ -39,7 +39,7 @@ def table_figure(
     limit = float(np.abs(shown).max()) if limit is None else limit
     figure = plain_figure("", height, top=36)
     look = signed(limit, cell=(height - 90) / len(shown))
-    ends = {"tickvals": [-limit, 0, limit], "ticktext": [f"−{limit:.2g}", name, f"+{limit:.2g}"]}
+    ends: dict[str, Any] = {"tickvals": [-limit, 0, limit], "ticktext": [f"−{limit:.2g}", name, f"+{limit:.2g}"]}
     figure.add_trace(
         go.Heatmap(
             z=shown,

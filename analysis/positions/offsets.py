@@ -43,7 +43,8 @@ class Offsets:
         """(L, h): Σ |words − places| over all offsets, as a share of the weight of both: 0 = alike, 1 = no overlap."""
         both = np.nansum(self.words + self.places, axis=-1)
         differences = np.nansum(np.abs(self.words - self.places), axis=-1)
-        return np.divide(differences, both, out=np.zeros_like(both), where=both > 0)
+        share = np.divide(differences, both, out=np.zeros_like(both), where=both > 0)
+        return np.asarray(share, dtype=np.float32)
 
 
 def by_offset(maps: NDArray[np.float32], counts_as: NDArray[np.bool_], farthest: int) -> NDArray[np.float32]:
