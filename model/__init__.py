@@ -3,6 +3,9 @@
 from model import load
 trace = load("minilm").trace("The cat sat.", mask="causal")
 trace.tokens, trace.attention  # tuple of str; read-only float32 (L, h, N, N)
+
+traces = load("path/to/bart").trace("The cat sat.")  # an encoder–decoder writes its target, or reads the one given
+traces.cross.attention  # (L, h, N_q, N_k): target tokens look at source tokens; also traces.encoder, traces.decoder
 """
 
 import model.command_line  # noqa: F401  first: it minds Ctrl-C while torch is imported

@@ -18,13 +18,16 @@ from model.entry import Entry
 from model.errors import HeadworkError, clipped
 from model.files import read_json
 from model.seq2seq import EncoderDecoderModel
-from model.tokenizers.tokenizer_json import load_tokenizer
+from model.tokenizers.marian import load_marian
+from model.tokenizers.tokenizer_json import TOKENIZER_FILES, load_tokenizer
+from model.tokenizers.tokens import Tokenizer
 from model.weights.checkpoints import CONFIG, config_of, fit, known_family, read_tensors, written_config
 from model.weights.families import ENCODER_DECODERS
 from model.weights.families.family import Family
 from model.writing import WritingRules
 
 GENERATION = "generation_config.json"
+SENTENCEPIECE_FILES = ("spiece.model", "sentencepiece.bpe.model")
 _TABLES = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight")
 
 
@@ -50,10 +53,36 @@ def is_encoder_decoder(folder: Path) -> bool:
 def load(entry: Entry, folder: Path) -> EncoderDecoderModel:
     """The model in a folder, with its tokenizer. Raises HeadworkError as `load_pair`, or for the tokenizer."""
     read_pair_config(folder)  # first, since it says best what is wrong
-    tokenizer = load_tokenizer(folder)
+    source, target = load_tokenizers(folder)
     found = load_pair(folder)
     entry = replace(entry, trained_mask="causal")  # of the decoder
-    return EncoderDecoderModel(entry, found.transformer, tokenizer, rules=found.rules, sha256=found.sha256)
+    return EncoderDecoderModel(
+        entry, found.transformer, source, target_tokenizer=target, rules=found.rules, sha256=found.sha256
+    )
+
+
+def load_tokenizers(folder: Path) -> tuple[Tokenizer, Tokenizer]:
+    """The tokenizers of source and target: one for both where there is a tokenizer.json, else as Marian has them.
+
+    Raises:
+        HeadworkError: there is none, or none that can be read without the sentencepiece library.
+    """
+    if (folder / TOKENIZER_FILES[0]).is_file():
+        tokenizer = load_tokenizer(folder)
+        return tokenizer, tokenizer
+    if read_json(folder / CONFIG)["model_type"] == "marian":
+        return load_marian(folder)
+    for name in SENTENCEPIECE_FILES:
+        if (folder / name).is_file():
+            raise HeadworkError(
+                "The tokenizer of {folder} is only there as {file}, which needs the sentencepiece library. Where that "
+                "is installed, AutoTokenizer.from_pretrained(folder).save_pretrained(folder) of transformers writes "
+                "the tokenizer.json that is read here.",
+                folder=folder.name,
+                file=name,
+            )
+    tokenizer = load_tokenizer(folder)
+    return tokenizer, tokenizer
 
 
 def load_pair(folder: Path) -> PairCheckpoint:

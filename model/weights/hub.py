@@ -9,20 +9,23 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from model.errors import HeadworkError
 from model.files import sha256_of
+from model.tokenizers.marian import SOURCE, TARGET, TARGET_VOCABULARY
 from model.tokenizers.tokenizer_json import TOKENIZER_FILES
 from model.weights.checkpoints import ADAPTER, CONFIG, INDEX, WEIGHTS, adapter
+from model.weights.encoder_decoders import GENERATION, is_encoder_decoder
 from model.weights.hub_cache import Place, is_repo_id, shards
 from model.weights.hub_errors import explained
 
 TIMEOUT = 10.0  # seconds without an answer before a request counts as failed
 _SHARD = re.compile(r"model-\d+-of-\d+\.safetensors")
 _TOKENIZER_EXTRAS = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "merges.txt")
+_PAIR_EXTRAS = (GENERATION, SOURCE, TARGET, TARGET_VOCABULARY)  # of an encoder–decoder
 _PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".h5", ".msgpack")
 
 Progress = Callable[[int, int, str], None]
@@ -76,7 +79,9 @@ def plan(repo_id: str) -> DownloadPlan:
         files.append(RemoteFile(name, size, sha256, is_here=(folder / name).is_file()))
     found = DownloadPlan(repo_id, info.sha, tuple(files), folder)
     _download(found, files[0], place, _bar_class(None))
-    return found
+    if is_encoder_decoder(folder):
+        return found
+    return replace(found, files=tuple(file for file in files if file.name not in _PAIR_EXTRAS))
 
 
 def fetch(plan: DownloadPlan, progress: Progress | None = None) -> Path:
@@ -179,7 +184,8 @@ def _needed(repo_id: str, names: list[str]) -> list[str]:
     if not any(name in names for name in TOKENIZER_FILES):
         raise HeadworkError("{repo_id} has no tokenizer (tokenizer.json or vocab.txt).", repo_id=repo_id)
     tokenizer = TOKENIZER_FILES[:1] if TOKENIZER_FILES[0] in names else TOKENIZER_FILES
-    return [CONFIG, *(name for name in (*tokenizer, *_TOKENIZER_EXTRAS) if name in names), *weights]
+    extras = (*_TOKENIZER_EXTRAS, *_PAIR_EXTRAS)
+    return [CONFIG, *(name for name in (*tokenizer, *extras) if name in names), *weights]
 
 
 def _download(plan: DownloadPlan, file: RemoteFile, place: Place, bar: type) -> None:

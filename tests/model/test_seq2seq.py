@@ -10,6 +10,7 @@ from model import EncoderDecoderModel, HeadworkError, load, load_one_part
 from model.__main__ import main
 from model.command_line import EXIT_INPUT
 from model.weights.encoder_decoders import writing_rules
+from tests.hub_stand_in import hub_stand_in
 from tests.model import random_pairs
 from tests.model.random_checkpoints import edit_config, edit_weights
 
@@ -206,6 +207,27 @@ def test_a_family_that_is_not_read_is_told(tmp_path):
     random_pairs.bart(tmp_path)
     edit_config(tmp_path, model_type="pegasus")
     with pytest.raises(HeadworkError, match=r"pegasus is an encoder–decoder of a family.*: bart, marian, t5"):
+        load(tmp_path)
+
+
+def test_from_the_hub_come_the_rules_of_writing_too(bart, no_hub, monkeypatch):
+    with hub_stand_in(bart[1], "someone/tiny-bart") as server:
+        monkeypatch.setenv("HF_ENDPOINT", server.endpoint)
+        model = load("someone/tiny-bart", download=True)
+        got = {
+            path.rpartition("/")[2] for method, path, _ in server.requests if method == "GET" and "/resolve/" in path
+        }
+    assert got == {"config.json", "generation_config.json", "tokenizer.json", "model.safetensors"}
+    assert model.write("the cat", 5) == bart[0].write("the cat", 5)
+
+
+def test_a_tokenizer_that_needs_another_library_says_how_to_go_on(tmp_path):
+    random_pairs.t5(tmp_path)
+    (tmp_path / "tokenizer.json").rename(tmp_path / "spiece.model")
+    with pytest.raises(HeadworkError, match=r"only there as spiece.model.* writes the tokenizer.json"):
+        load(tmp_path)
+    (tmp_path / "spiece.model").unlink()
+    with pytest.raises(HeadworkError, match="has no tokenizer"):
         load(tmp_path)
 
 
