@@ -19,6 +19,18 @@ def points(difference: float) -> str:
     return f"{rounded:+d}".replace("-", "−") if rounded else "0"
 
 
+def signed(value: float) -> str:
+    """0.128 → +0.13; −1.88."""
+    return f"{value + 0.0:+.2f}".replace("-", "−")
+
+
+def probability(p: float) -> str:
+    """0.773 → 77 %, 0.012 → 1.2 %, 0.0001 → < 0.1 %."""
+    if p >= 0.1:
+        return percent(p)
+    return f"{100 * p:.1f} %" if p >= 0.001 else "< 0.1 %"
+
+
 def count(number: int) -> str:
     """1048576 → 1,048,576."""
     return f"{number:,}"

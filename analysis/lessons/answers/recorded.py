@@ -44,7 +44,7 @@ def recorded(setup: Setup, *, corpus: str, task: str, layer: int, head: int, dir
     coref-noun or coref, or a relation such as obj with its direction, dep>head or head>dep.
     """
     table = table_of(setup.model_id, corpus, task, direction)
-    name = _head(table, layer, head)
+    name = head_in(table.accuracy.shape, layer, head)
     accuracy, low, high = (float(grid[name]) for grid in (table.accuracy, table.low, table.high) if grid is not None)
     bars = (
         Bar({"en": f"head {name}", "zh": f"头 {name}"}, accuracy, low, high, is_right=True),
@@ -61,7 +61,7 @@ def recorded(setup: Setup, *, corpus: str, task: str, layer: int, head: int, dir
             **_gain(table, name),
         },
         picture="bars",
-        shown=Bars(bars, "%", table.baseline, _baseline(table), _source(setup.model_id, corpus)),
+        shown=Bars(bars, "%", table.baseline, _baseline(table), source_of(setup.model_id, corpus)),
     )
 
 
@@ -77,8 +77,9 @@ def beats_baseline(setup: Setup, *, corpus: str, task: str, layer: int, head: in
     return Answer(right, found.said, {**found.given, **known}, picture="bars", shown=found.shown)
 
 
-def _head(table: Table, layer: int, head: int) -> HeadId:
-    layers, heads = table.accuracy.shape
+def head_in(shape: tuple[int, ...], layer: int, head: int) -> HeadId:
+    """A head of a record of `shape` = (layers, heads), layer and head from 1. Raises HeadworkError for no such head."""
+    layers, heads = shape
     if not (1 <= layer <= layers and 1 <= head <= heads):
         raise HeadworkError(
             "There is no head {head} in the record: its model has {layers} layers of {heads} heads.",
@@ -102,7 +103,8 @@ def _baseline(table: Table) -> dict[str, str]:
     return {"en": f"fixed offset {offset}", "zh": f"固定偏移 {offset}"}
 
 
-def _source(model_id: str, corpus: str) -> dict[str, str]:
+def source_of(model_id: str, corpus: str) -> dict[str, str]:
+    """Where a picture's numbers come from, in both languages."""
     record = shipped(corpus, "trained", model_id)
     assert record is not None
     date = record.provenance["date"]
