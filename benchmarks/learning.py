@@ -22,7 +22,7 @@ from model.training import Settings, Training
 from model.training.adamw import AdamW
 from model.training.frames import loss_of
 from model.training.network import Network
-from model.training.training import one_cycle
+from model.training.run import one_cycle
 
 SIZES = {  # what the page offers
     "four neighbours, 1 head": {"task": "neighbours", "heads": 1},

@@ -27,13 +27,13 @@ ENGLISH = {
     "cats": {"chase": ("mice", "birds"), "drink": ("milk", "water")},
     "dogs": {"chase": ("cars", "hares"), "bury": ("bones", "balls")},
     "cows": {"eat": ("grass", "hay"), "drink": ("water", "rain")},
-    "birds": {"eat": ("worms", "seeds"), "build": ("nests", "homes")},
+    "crows": {"eat": ("worms", "seeds"), "build": ("nests", "homes")},
 }
 CHINESE = {
     "猫": {"追": ("老鼠", "鸟"), "喝": ("牛奶", "水")},
     "狗": {"追": ("汽车", "野兔"), "埋": ("骨头", "球")},
     "牛": {"吃": ("青草", "干草"), "喝": ("水", "雨水")},
-    "鸟": {"吃": ("虫子", "种子"), "搭": ("鸟窝", "家")},
+    "乌鸦": {"吃": ("虫子", "种子"), "搭": ("鸟窝", "家")},
 }
 Story = dict[str, dict[str, tuple[str, str]]]
 

@@ -231,8 +231,8 @@ def _is_held_out(drawn: Tensor) -> Tensor:
 
 _ABOUT = (
     "Translate whole sentences between two small invented languages, word after word: adjectives follow their noun, "
+    "the verb comes last, and some verbs become two words."
 )
-_ABOUT += "the verb comes last, and some verbs become two words."
 _NOTE = (
     "Which source word each target word comes from is known, because the languages were made that way. The network is "
     "never told: it sees sentences and their translations only, as numbers, so that likeness of words doesn't help. "

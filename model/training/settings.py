@@ -23,6 +23,18 @@ BOUNDS: dict[str, tuple[int, int]] = {
 LEARNING_RATES = (1e-5, 1.0)
 
 
+def check_rate(rate: object) -> None:
+    """Raises HeadworkError unless it is a learning rate within LEARNING_RATES."""
+    least, most = LEARNING_RATES
+    if not isinstance(rate, int | float) or isinstance(rate, bool) or not least <= rate <= most:
+        raise HeadworkError(
+            "The learning rate is {value}: it must be a number from {least} to {most}.",
+            value=shown(rate),
+            least=least,
+            most=most,
+        )
+
+
 @dataclass(frozen=True)
 class Settings:
     """One training run. Two runs with equal settings are equal, number by number, on one machine.
@@ -54,15 +66,7 @@ class Settings:
         """Checks everything, and brings the mask into its one spelling."""
         task = find_task(TASKS, self.task)
         check_whole_numbers(self, BOUNDS)
-        least_rate, most_rate = LEARNING_RATES
-        rate = self.learning_rate
-        if not isinstance(rate, int | float) or isinstance(rate, bool) or not least_rate <= rate <= most_rate:
-            raise HeadworkError(
-                "The learning rate is {value}: it must be a number from {least} to {most}.",
-                value=shown(rate),
-                least=least_rate,
-                most=most_rate,
-            )
+        check_rate(self.learning_rate)
         check_heads(self.d_model, self.heads)
         mask = parse_mask(self.mask)
         if mask.padded_length is not None:

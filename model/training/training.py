@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import copy
-import math
-import time
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from model.tasks import NOTHING_ASKED, Batch
-from model.training.adamw import AdamW
 from model.training.frames import Frame, Point, Singles, accuracy_of, look, loss_of, steps_to_look_at
 from model.training.network import Network, new_network
+from model.training.run import HELD_OUT, TEST, WEIGHTS, Run, stream
 from model.training.settings import Settings
 
 N_HELD_OUT = 128  # sentences behind each frame
 N_TEST = 1024  # sentences behind the final numbers
-_DATA, _HELD_OUT, _TEST = 1, 2, 3  # streams of one seed, beside 0 for the weights
 
 
 class SwitchedOff(NamedTuple):
@@ -30,36 +26,18 @@ class SwitchedOff(NamedTuple):
     unharmed: Singles  # (R,)
 
 
-class Training:
-    """One run. Nothing here is shared: no global random numbers, no settings of torch, no thread of its own."""
+class Training(Run[Settings, Network, Point, Frame]):
+    """One Transformer that learns a task. What it shares with other kinds is in model.training.run."""
 
     def __init__(self, settings: Settings) -> None:
-        self.settings = settings
-        self.task = settings.rule
-        self.step_number = 0
-        self.seconds = 0.0  # of CPU, as far as this thread spent them
-        self.curve: list[Point] = []
-        self.frames: list[Frame] = []
-        task = self.task
+        self.task = task = settings.rule
         with torch.inference_mode(False):
-            self.network: Network = new_network(settings.config, task, _stream(settings.seed, 0))
-            self._optimizer = AdamW(self.network)
-            self._generator = _stream(settings.seed, _DATA)
-            self._held_out = task.batch(_stream(settings.seed, _HELD_OUT), N_HELD_OUT)
+            network = new_network(settings.config, task, stream(settings.seed, WEIGHTS))
+            super().__init__(settings, network, steps_to_look_at(settings.steps))
+            self._held_out = task.batch(stream(settings.seed, HELD_OUT), N_HELD_OUT)
             allowed = settings.allowed.allowed(task.n_tokens)  # (N, N)
             self._mask: Tensor | None = None if bool(allowed.all()) else allowed
-        self._looks = frozenset(steps_to_look_at(settings.steps))
         self._look()
-
-    @property
-    def done(self) -> bool:
-        """Whether every step was made."""
-        return self.step_number >= self.settings.steps
-
-    @property
-    def n_parameters(self) -> int:
-        """Numbers that are trained, the read-out's included."""
-        return sum(parameter.numel() for parameter in self.network.parameters())
 
     @property
     def example(self) -> Batch:
@@ -81,25 +59,10 @@ class Training:
         """(frames, L, h), nats."""
         return np.stack([frame.entropy for frame in self.frames])
 
-    def step(self, n: int = 1) -> None:
-        """Makes up to n steps: fewer when the end is near."""
-        start = time.thread_time()
-        with torch.inference_mode(False), torch.enable_grad():
-            for _ in range(min(n, self.settings.steps - self.step_number)):
-                self._step()
-        self.seconds += time.thread_time() - start
-
-    def _step(self) -> None:
-        settings = self.settings
-        batch = self.task.batch(self._generator, settings.batch)
+    def _loss(self) -> Tensor:
+        batch = self.task.batch(self._generator, self.settings.batch)
         logits, _ = self.network(batch.ids, self._mask)
-        loss = loss_of(logits, batch.targets[..., list(self.task.asked)])
-        self._optimizer.forget_gradients()
-        loss.backward()  # type: ignore[no-untyped-call]
-        self._optimizer.step(one_cycle(self.step_number, settings.steps, settings.learning_rate))
-        self.step_number += 1
-        if self.step_number in self._looks:
-            self._look()
+        return loss_of(logits, batch.targets[..., list(self.task.asked)])
 
     def _look(self) -> None:
         point, frame = look(self.network, self.task, self._held_out, self._mask, self.step_number)
@@ -108,7 +71,7 @@ class Training:
 
     @cached_property
     def _test(self) -> Batch:
-        return self.task.batch(_stream(self.settings.seed, _TEST), N_TEST)
+        return self.task.batch(stream(self.settings.seed, TEST), N_TEST)
 
     def test(self, head_mask: Tensor | None = None) -> tuple[float, Singles]:
         """The share of right answers on 1,024 fresh sentences: of all, and of each relation (R,), NaN if not asked.
@@ -134,50 +97,3 @@ class Training:
                 head_mask[layer, head] = 0.0
                 without[layer, head] = self.test(head_mask)[1]
         return SwitchedOff(without, self.test()[1])
-
-    def state(self) -> dict[str, Any]:
-        """Everything that `resume` needs to go on exactly here; later steps don't change it."""
-        return {
-            "settings": self.settings,
-            "step_number": self.step_number,
-            "seconds": self.seconds,
-            "curve": list(self.curve),
-            "frames": list(self.frames),
-            "network": copy.deepcopy(self.network.state_dict()),
-            "optimizer": self._optimizer.state(),
-            "generator": self._generator.get_state(),
-        }
-
-    @classmethod
-    def resume(cls, state: dict[str, Any]) -> Training:
-        """A run that goes on where `state` was taken, step by step the same as the one that was never stopped."""
-        training = cls(state["settings"])
-        training.step_number = state["step_number"]
-        training.seconds = state["seconds"]
-        training.curve, training.frames = list(state["curve"]), list(state["frames"])
-        training.network.load_state_dict(state["network"])
-        if not training.done:
-            training._optimizer.load(state["optimizer"])
-            training._generator.set_state(state["generator"])
-        return training
-
-
-def one_cycle(step: int, steps: int, highest: float) -> float:
-    """The learning rate of a step: up along a cosine for a tenth of the run, then down to nearly 0.
-
-    After Smith & Topin 2018; start and end are highest / 25 and highest / 250,000, as in torch's OneCycleLR.
-    """
-    rising = max(1.0, 0.1 * steps)
-    lowest, last = highest / 25, highest / 250_000
-    if step < rising:
-        return _cosine(lowest, highest, step / rising)
-    return _cosine(highest, last, (step - rising) / max(1.0, steps - rising))
-
-
-def _cosine(start: float, end: float, share: float) -> float:
-    return end + (start - end) * (1 + math.cos(math.pi * share)) / 2
-
-
-def _stream(seed: int, number: int) -> torch.Generator:
-    """One of several independent rows of random numbers that belong to a seed."""
-    return torch.Generator().manual_seed(4 * seed + number)

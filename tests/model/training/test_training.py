@@ -16,8 +16,8 @@ from model.training import Settings, Training, winners
 from model.training import softmax as softmax_of_training
 from model.training.adamw import AdamW
 from model.training.frames import Frame, loss_of, steps_to_look_at
+from model.training.run import one_cycle
 from model.training.softmax import REGISTER, filled_softmax
-from model.training.training import one_cycle
 
 
 def trained(task="neighbours", n=None, **changes):
