@@ -1,6 +1,6 @@
 """The reshape between (N, d_model) and h matrices (N, d_k) as a picture: every number in the colour of its head."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,13 +10,19 @@ import plotly.graph_objects as go
 from analysis.blocks.reshape import Ints, Regrouped
 from viz.axes import QUIET
 from viz.steps import head_colour, tile_name
-from viz.theme import FLAT_LEGEND, TEXT, Translate, layout, text_width, tick_text, untranslated
+from viz.theme import FLAT_LEGEND, HOLE, TEXT, Translate, layout, text_width, tick_text, untranslated
 
 Floats = npt.NDArray[np.float32]
 
 
 def reshape_figure(
-    found: Regrouped, rows: Sequence[str], *, merged: bool = False, height: int = 400, t: Translate = untranslated
+    found: Regrouped,
+    rows: Sequence[str],
+    *,
+    merged: bool = False,
+    marked: Collection[int] = (),
+    height: int = 400,
+    t: Translate = untranslated,
 ) -> go.Figure:
     """The matrix x with its columns coloured by head above, the h matrices below (`merged`: the other way round).
 
@@ -26,6 +32,7 @@ def reshape_figure(
         found: the numbers of the cells and whose they are, whole (N, d_model) and in parts (h, N, d_k).
         rows: N labels.
         merged: the picture of the concatenation.
+        marked: numbers whose cells are outlined, wherever they stand.
         height: in pixels.
         t: translates the figure's own words.
     """
@@ -55,7 +62,12 @@ def reshape_figure(
     left = max(text_width(tick_text(label), 13) for label in rows) + 8
     look = {
         **layout("", height=height, top=4, left=left, bottom=30),
-        **{"dragmode": False, "showlegend": True, "shapes": _squares(cells), "annotations": names},
+        **{
+            "dragmode": False,
+            "showlegend": True,
+            "shapes": [*_squares(cells), *_outlines(cells, marked)],
+            "annotations": names,
+        },
         "xaxis": {"visible": False, "fixedrange": True, "range": [-0.1, d_model + gap * (h - 1) + 0.1]},
         "yaxis": {**QUIET, **y, "fixedrange": True, "tickfont": font},
         "legend": {**FLAT_LEGEND, "y": -0.02, "yanchor": "top", "font": font},
@@ -79,6 +91,19 @@ def _squares(cells: Floats) -> list[dict[str, Any]]:
             "fillcolor": head_colour(int(head)),
         }
         for x, y, head, _number in cells.tolist()
+    ]
+
+
+def _outlines(cells: Floats, marked: Collection[int]) -> list[dict[str, Any]]:
+    """A frame around each marked number; of the page's text colour, since squares have those of the heads."""
+    inset, line = 0.06, {"color": TEXT, "width": 3}
+    return [
+        {
+            **{"type": "rect", "x0": x + inset, "x1": x + 1 - inset, "y0": y + inset, "y1": y + 1 - inset},
+            **{"line": line, "fillcolor": HOLE},
+        }
+        for x, y, _head, number in cells.tolist()
+        if int(number) in marked
     ]
 
 

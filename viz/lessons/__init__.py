@@ -1,7 +1,9 @@
 """Pictures of lessons. Importing this registers all of them: each topic has a file here, named below."""
 
 import viz.lessons.bars
-import viz.lessons.heads  # noqa: F401
+import viz.lessons.heads
+import viz.lessons.matrices
+import viz.lessons.numbers  # noqa: F401
 from viz.lessons.pictures import PICTURES, AllHeads, Drawn, Sentence, draw, picture
 
 __all__ = ["PICTURES", "AllHeads", "Drawn", "Sentence", "draw", "picture"]

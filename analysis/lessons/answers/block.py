@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from analysis.blocks.block_steps import Movement, Residual, boxes, movement, residual
+from analysis.blocks.block_steps import BoxKey, Movement, Residual, boxes, movement, residual
 from analysis.blocks.record import Record, record_layer, run_stack
 from analysis.lessons.answer import Answer, answers
 from analysis.lessons.answers.masks import token_of
@@ -14,6 +16,22 @@ from analysis.lessons.setup import Setup
 from model import HeadworkError
 
 MOVED = 1e-6  # a change of a feature: less is float32's rounding
+
+
+@dataclass(frozen=True, eq=False)
+class OfTokens:
+    """One or several numbers of each token (picture "of_tokens"): name and (N,) each; `selected` is asked about."""
+
+    series: tuple[tuple[str, NDArray[np.float32]], ...]
+    selected: int
+
+
+@dataclass(frozen=True, eq=False)
+class Boxes:
+    """How long vectors are after each part of a block, in the order in which it runs (picture "boxes")."""
+
+    keys: tuple[BoxKey, ...]
+    lengths: list[float]
 
 
 @answers("moved_outputs")
@@ -34,7 +52,8 @@ def moved_outputs(setup: Setup, *, part: str, layer: int, change: str) -> Answer
     given = {"change": word, "n": f"{n}", "before": f"{at}", "behind": f"{n - at - 1}"}
     said = {"n_moved": f"{int(moved.sum())}", "most": f"{np.delete(moves, at).max(initial=0):.2f}"}
     said |= {"own": f"{moves[at]:.2f}"}
-    return Answer(right, said, given, setup.trace.tokens, picture="moved", shown=found)
+    shown = OfTokens((("max |Δ|", moves),), at)
+    return Answer(right, said, given, setup.trace.tokens, picture="of_tokens", shown=shown)
 
 
 @answers("carried_or_added")
@@ -49,9 +68,9 @@ def carried_or_added(setup: Setup, *, layer: int, query: str) -> Answer:
     n_carried = int((found.carried > found.added).sum())
     said = {"carried": f"{carried:.2f}", "added": f"{added:.2f}", "n_carried": f"{n_carried}"}
     given = {"query": word, "layer": f"{layer}", "n": f"{len(setup.trace.tokens)}"}
-    return Answer(
-        "carried" if carried > added else "added", said, given, setup.trace.tokens, picture="residual", shown=found
-    )
+    lengths = (("‖x‖", found.carried), ("‖attention(x)‖", found.added), ("‖x + attention(x)‖", found.total))
+    right = "carried" if carried > added else "added"
+    return Answer(right, said, given, setup.trace.tokens, "of_tokens", OfTokens(lengths, at))
 
 
 @answers("order_of_block")
@@ -61,9 +80,10 @@ def order_of_block(setup: Setup, *, layer: int = 1) -> Answer:
     Says model.
     """
     record = _record(setup, layer)
-    order = tuple(box.key.replace("_", "-") for box in boxes(record) if box.key != "input")
-    given = {"model": _name(setup)}
-    return Answer(order, given, given, picture="boxes_in_order", shown=order)
+    after = {box.key: box.after for box in boxes(record)}
+    order = tuple(key.replace("_", "-") for key in after if key != "input")
+    lengths = [float(np.linalg.norm(each, axis=-1).mean()) for each in after.values()]
+    return Answer(order, {}, {"model": _name(setup)}, picture="boxes", shown=Boxes(tuple(after), lengths))
 
 
 @answers("growth")

@@ -6,6 +6,7 @@ import torch
 
 from analysis.blocks.cost import TABLE_3, core_multiplications
 from analysis.lessons.answer import Answer, answers
+from analysis.lessons.numbers import count
 from analysis.lessons.setup import Setup
 from analysis.lessons.shown import Bar, Bars
 from model import HeadworkError
@@ -38,7 +39,7 @@ def multiplications(setup: Setup, *, d_model: int, heads: int) -> Answer:
     check_heads(d_model, heads)
     counts = {h: core_multiplications(n, n, h, d_model // h) for h in COUNTS if d_model % h == 0}
     many = core_multiplications(n, n, heads, d_model // heads)
-    said = {"one": f"{counts[1]:,}", "many": f"{many:,}", "each": f"{many // heads:,}"}
+    said = {"one": count(counts[1]), "many": count(many), "each": count(many // heads)}
     given = {"d_model": f"{d_model}", "heads": f"{heads}", "n": f"{n}", "d_k": f"{d_model // heads}"}
     return _against_one(many, counts, heads, said, given)
 
@@ -50,7 +51,7 @@ def projections(setup: Setup, *, d_model: int, heads: int) -> Answer:
     Says d_model, heads; then one, many.
     """
     counts = {h: _n_parameters(d_model, h) for h in sorted({*COUNTS, heads}) if d_model % h == 0}
-    said = {"one": f"{counts[1]:,}", "many": f"{counts[heads]:,}"}
+    said = {"one": count(counts[1]), "many": count(counts[heads])}
     return _against_one(counts[heads], counts, heads, said, {"d_model": f"{d_model}", "heads": f"{heads}"})
 
 
@@ -62,7 +63,7 @@ def weights_of_maps(setup: Setup, *, heads: int) -> Answer:
     """
     n = setup.trace.n_tokens
     counts = {h: h * n * n for h in sorted({*COUNTS, heads})}
-    said = {"one": f"{n * n:,}", "many": f"{counts[heads]:,}"}
+    said = {"one": count(n * n), "many": count(counts[heads])}
     given = {"heads": f"{heads}", "n": f"{n}"}
     return _against_one(counts[heads], counts, heads, said, given)
 
@@ -105,7 +106,7 @@ def _against_one(many: int, counts: dict[int, int], heads: int, said: dict[str, 
 
 
 def _by_heads(counts: dict[int, int], heads: int) -> Bars:
-    return Bars(tuple(Bar(f"h = {h}", count, is_right=h == heads) for h, count in counts.items()))
+    return Bars(tuple(Bar(f"h = {h}", number, is_right=h == heads) for h, number in counts.items()))
 
 
 def _n_parameters(d_model: int, heads: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,30 +22,43 @@ from analysis.maps.masking import (
 from analysis.words.units import by_words
 from model import HeadworkError
 
+Way = Literal["rescaled", "zero"]
 MOVED = 1e-6  # of a state's length: less is float32's rounding
 SAME = 1e-6  # of a weight
 
 
 @dataclass(frozen=True, eq=False)
+class RowSums:
+    """What each row sums to, (N,) (picture "row_sums"), with the mask before or after the softmax."""
+
+    sums: Doubles
+    is_right: bool
+    row: int
+
+
+@dataclass(frozen=True, eq=False)
 class TwoOrders:
-    """One head with its mask before and after the softmax, for the picture "two_orders".
+    """One head's weights the right way and another way (picture "two_orders").
 
     Attributes:
         right: softmax(S + M), (N, N).
-        wrong: softmax(S), then 0 where the mask forbids, (N, N).
+        other: "rescaled": softmax(S), then 0 where the mask forbids, then rows divided by their sums; "zero": softmax
+            with 0 for −∞.
+        way: which of them `other` is.
         allowed: (N, N).
         row: the query that the step is about; None = all.
     """
 
     right: Doubles
-    wrong: Doubles
+    other: Doubles
+    way: Way
     allowed: Bools
     row: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Flow:
-    """Who may look at whom, layer by layer, for the picture "flow"."""
+    """Who may look at whom, layer by layer, (picture "flow")."""
 
     allowed: Bools
     query: int
@@ -59,7 +73,7 @@ def row_sum_in_order(setup: Setup, *, layer: int, head: int, query: str, order: 
     """
     scores, allowed = _scores(setup, layer, head)
     at, _ = token_of(setup, query)
-    return _orders(setup, scores, allowed, layer, head, at, "wrong" if order == "after" else "right")
+    return _orders(setup, scores, allowed, layer, head, at, is_right=order != "after")
 
 
 @answers("least_row_sum")
@@ -71,10 +85,10 @@ def least_row_sum(setup: Setup, *, layer: int, head: int) -> Answer:
     scores, allowed = _scores(setup, layer, head)
     sums = zero_after_softmax(scores, allowed).sum(axis=-1)
     at = int(sums.argmin())
-    found = _orders(setup, scores, allowed, layer, head, at, "wrong")
+    found = _orders(setup, scores, allowed, layer, head, at)
     seen = {"n_seen": f"{int(allowed[at].sum())}", "n": f"{len(allowed)}"}
     said = {**found.said, **seen, "query": setup.trace.tokens[at]}
-    return Answer(at, said, _given(layer, head), setup.trace.tokens, picture="two_orders", shown=found.shown)
+    return Answer(at, said, _given(layer, head), setup.trace.tokens, picture="row_sums", shown=found.shown)
 
 
 @answers("last_row_sum")
@@ -84,7 +98,7 @@ def last_row_sum(setup: Setup, *, layer: int, head: int) -> Answer:
     Says head, query; then wrong.
     """
     scores, allowed = _scores(setup, layer, head)
-    return _orders(setup, scores, allowed, layer, head, len(allowed) - 1, "wrong")
+    return _orders(setup, scores, allowed, layer, head, len(allowed) - 1)
 
 
 @answers("rescaled")
@@ -98,7 +112,7 @@ def rescaled(setup: Setup, *, layer: int, head: int) -> Answer:
     repaired = cut_and_rescale(masked_softmax(scores, np.ones_like(allowed)), allowed)
     error = float(np.abs(right - repaired).max())
     said = {"error": "0.00" if error < SAME else f"{error:.2f}", "n": f"{len(allowed)}"}
-    shown = TwoOrders(right, repaired, allowed)
+    shown = TwoOrders(right, repaired, "rescaled", allowed)
     return Answer(
         "same" if error < SAME else "other",
         said,
@@ -122,7 +136,7 @@ def zero_for_infinity(setup: Setup, *, layer: int, head: int, query: str) -> Ans
     n_hidden = int((~allowed[at]).sum())
     given = {**_given(layer, head), "query": setup.trace.tokens[at], "n_hidden": f"{n_hidden}"}
     said = {"share": f"{share:.2f}"}
-    shown = TwoOrders(masked_softmax(scores, allowed), wrong, np.ones_like(allowed), at)
+    shown = TwoOrders(masked_softmax(scores, allowed), wrong, "zero", allowed, at)
     return Answer(share, said, given, setup.trace.tokens, picture="two_orders", shown=shown)
 
 
@@ -194,15 +208,14 @@ def _scores(setup: Setup, layer: int, head: int) -> tuple[NDArray[np.float64], B
 
 
 def _orders(
-    setup: Setup, scores: NDArray[np.float64], allowed: Bools, layer: int, head: int, at: int, which: str
+    setup: Setup, scores: NDArray[np.float64], allowed: Bools, layer: int, head: int, at: int, *, is_right: bool = False
 ) -> Answer:
     right, wrong = masked_softmax(scores, allowed), zero_after_softmax(scores, allowed)
     total, lost = float(right[at].sum()), float(wrong[at].sum())
     given = {**_given(layer, head), "query": setup.trace.tokens[at], "n_hidden": f"{int((~allowed[at]).sum())}"}
     said = {"right": f"{total:.2f}", "wrong": f"{lost:.2f}", "hidden": f"{max(0.0, 1 - lost):.2f}"}
-    shown = TwoOrders(right, wrong, allowed, at)
-    number = total if which == "right" else lost
-    return Answer(round(number, 6), said, given, setup.trace.tokens, picture="two_orders", shown=shown)
+    shown = RowSums((right if is_right else wrong).sum(axis=-1), is_right, at)
+    return Answer(round(float(shown.sums[at]), 6), said, given, setup.trace.tokens, "row_sums", shown)
 
 
 def _given(layer: int, head: int) -> dict[str, str]:

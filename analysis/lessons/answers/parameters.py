@@ -6,7 +6,9 @@ from analysis.blocks.cost import cache_bytes
 from analysis.blocks.known_configs import Known, published, taken_apart
 from analysis.blocks.ledger import Ledger, ledger
 from analysis.lessons.answer import Answer, answers
+from analysis.lessons.numbers import count, percent
 from analysis.lessons.setup import Setup
+from analysis.lessons.shown import Bar, Bars
 from model.errors import HeadworkError, shown
 
 MILLION = 1e6
@@ -27,14 +29,14 @@ def attention_parameters(setup: Setup, *, config: str) -> Answer:
     """
     known, found = _of(config)
     line = found.line("attention")
-    said = {"numbers": line.numbers, "formula": line.formula, "count": f"{line.each:,}"}
-    return Answer(
-        line.each / MILLION,
-        said | {"millions": _millions(line.each)},
-        _given(config, known),
-        picture="ledger",
-        shown=found,
-    )
+    said = {"numbers": line.numbers, "formula": line.formula, "count": count(line.each)}
+    sizes = known.config
+    queries, keys = (sizes.d_model * heads * sizes.d_k for heads in (sizes.num_heads, sizes.key_heads))
+    matrices = {"W_q": queries, "W_k": keys, "W_v": keys, "W_o": queries}
+    bars = [Bar(name, size) for name, size in matrices.items()]
+    bars.append(Bar("biases" if setup.language == "en" else "偏置", line.each - sum(matrices.values())))
+    said["millions"] = _millions(line.each)
+    return Answer(line.each / MILLION, said, _given(config, known), picture="bars", shown=Bars(tuple(bars)))
 
 
 @answers("ffn_to_attention")
@@ -44,9 +46,10 @@ def ffn_to_attention(setup: Setup, *, config: str) -> Answer:
     Says the sizes; then ffn, attention, times.
     """
     known, found = _of(config)
-    times = found.each("ffn") / found.each("attention")
-    said = {"ffn": f"{found.each('ffn'):,}", "attention": f"{found.each('attention'):,}", "times": f"{times:.1f}"}
-    return Answer(times, said, _given(config, known), picture="ledger", shown=found)
+    attention, ffn = found.each("attention"), found.each("ffn")
+    said = {"ffn": count(ffn), "attention": count(attention), "times": f"{ffn / attention:.1f}"}
+    bars = Bar("attention" if setup.language == "en" else "注意力", attention), Bar("FFN", ffn, is_right=True)
+    return Answer(ffn / attention, said, _given(config, known), picture="bars", shown=Bars(bars))
 
 
 @answers("heaviest_part")
@@ -58,7 +61,7 @@ def heaviest_part(setup: Setup, *, config: str) -> Answer:
     known, found = _of(config)
     totals = {group: sum(line.total for line in found.lines if line.part in parts) for group, parts in GROUPS.items()}
     said = {group: _millions(total) for group, total in totals.items()}
-    said |= {f"{group}_share": f"{100 * total / found.total:.0f} %" for group, total in totals.items()}
+    said |= {f"{group}_share": percent(total / found.total) for group, total in totals.items()}
     return Answer(max(totals, key=totals.__getitem__), said, _given(config, known), picture="ledger", shown=found)
 
 
@@ -70,7 +73,7 @@ def all_parameters(setup: Setup, *, config: str, pooler: bool = False) -> Answer
     """
     known, found = _of(config, pooler=pooler)
     given = {"embeddings": _millions(found.embeddings), "block": _millions(found.block)}
-    said = {"count": f"{found.total:,}", "millions": _millions(found.total), "pooler": _millions(found.each("pooler"))}
+    said = {"count": count(found.total), "millions": _millions(found.total), "pooler": _millions(found.each("pooler"))}
     return Answer(found.total / MILLION, said, _given(config, known) | given, picture="ledger", shown=found)
 
 
@@ -81,9 +84,9 @@ def embedding_share(setup: Setup, *, config: str) -> Answer:
     Says the sizes; then share, embeddings, millions.
     """
     known, found = _of(config)
-    share = 100 * found.embeddings / found.total
-    said = {"share": f"{share:.0f} %", "embeddings": _millions(found.embeddings), "millions": _millions(found.total)}
-    return Answer(share, said, _given(config, known), picture="ledger", shown=found)
+    share = found.embeddings / found.total
+    said = {"share": percent(share), "embeddings": _millions(found.embeddings), "millions": _millions(found.total)}
+    return Answer(100 * share, said, _given(config, known), picture="ledger", shown=found)
 
 
 @answers("cache_saved")
@@ -92,11 +95,16 @@ def cache_saved(setup: Setup, *, config: str, tokens: int) -> Answer:
 
     Says the sizes, tokens; then grouped, every, times.
     """
-    known, found = _of(config)
+    known, _ = _of(config)
     grouped, every = (cache_bytes(known.config, tokens, BFLOAT16, grouped=each) for each in (True, False))
-    said = {"grouped": f"{grouped / MILLION:,.0f}", "every": f"{every / MILLION:,.0f}", "times": f"{every / grouped:g}"}
+    said = {"grouped": _megabytes(grouped), "every": _megabytes(every), "times": f"{every / grouped:g}"}
     given = _given(config, known) | {"tokens": f"{tokens:,}"}
-    return Answer(every / grouped, said, given, picture="ledger", shown=found)
+    names = (f"h_kv = {heads}" for heads in (known.config.num_heads, known.config.key_heads))
+    bars = tuple(
+        Bar(f"{name}: {_megabytes(size)} MB", size / MILLION)
+        for name, size in zip(names, (every, grouped), strict=True)
+    )
+    return Answer(every / grouped, said, given, picture="bars", shown=Bars(bars))
 
 
 def _of(name: str, *, pooler: bool = False) -> tuple[Known, Ledger]:
@@ -123,3 +131,7 @@ def _given(name: str, known: Known) -> dict[str, str]:
 
 def _millions(count: int) -> str:
     return f"{count / MILLION:,.2f}" if count < 10 * MILLION else f"{count / MILLION:,.1f}"
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / MILLION:,.0f}"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
 
 from analysis.blocks.reshape import Regrouped, split
 from analysis.lessons.answer import Answer, answers
@@ -13,6 +16,14 @@ from model.attention import check_heads
 
 ROWS = ("猫", "吃", "鱼", "山", "上", "有", "水", "中")  # names of rows; the numbers matter
 MOST_COLUMNS = 24
+
+
+@dataclass(frozen=True, eq=False)
+class Moved:
+    """Where each number of x goes (picture "reshape"), and the numbers that are asked about."""
+
+    found: Regrouped
+    numbers: tuple[int, ...] = ()
 
 
 @answers("columns_of_head")
@@ -30,8 +41,7 @@ def columns_of_head(setup: Setup, *, tokens: int, d_model: int, heads: int, head
     )
     columns = sorted({column + 1 for _, column in cells})
     said = {"first": f"{columns[0]}", "last": f"{columns[-1]}", "n": f"{len(cells)}", "d_k": f"{len(columns)}"}
-    answer = _answer(cells, found, said, {"head": f"{head}"})
-    return replace(answer, columns=tuple(f"{column}" for column in range(1, d_model + 1)))
+    return _answer(cells, found, said, {"head": f"{head}"}, (row * d_model + column for row, column in cells))
 
 
 @answers("row_of_head")
@@ -47,7 +57,7 @@ def row_of_head(
     rows = sorted({number // d_model + 1 for number in found.parts[head - 1].ravel().tolist()})
     said = {"numbers": " ".join(map(str, numbers)), "n_tokens": f"{len(rows)}"}
     given = {"head": f"{head}", "row": f"{row}", "row_end": f"{d_model - 1}", "end": f"{tokens * d_model - 1}"}
-    return _answer("-".join(map(str, numbers)), found, said, given)
+    return _answer("-".join(map(str, numbers)), found, said, given, numbers)
 
 
 @answers("place_of")
@@ -60,7 +70,7 @@ def place_of(setup: Setup, *, tokens: int, d_model: int, heads: int, number: int
     head, row, column = (int(places[0]) + 1 for places in (found.parts == number).nonzero())
     said = {"head": f"{head}", "row": f"{row}", "column": f"{column}"}
     given = {"number": f"{number}", "x_row": f"{number // d_model + 1}", "x_column": f"{number % d_model + 1}"}
-    return _answer(f"{head}-{row}-{column}", found, said, given)
+    return _answer(f"{head}-{row}-{column}", found, said, given, [number])
 
 
 @answers("misplaced")
@@ -72,7 +82,8 @@ def misplaced(setup: Setup, *, tokens: int, d_model: int, heads: int) -> Answer:
     found = _split(tokens, d_model, heads, "wrong")
     total = tokens * d_model
     said = {"wrong": f"{found.misplaced}", "at_home": f"{total - found.misplaced}", "total": f"{total}"}
-    return _answer(float(found.misplaced), found, said, {"total": f"{total}"})
+    away = found.parts[found.parts_heads != np.arange(heads)[:, None, None]].tolist()
+    return _answer(float(found.misplaced), found, said, {"total": f"{total}"}, away)
 
 
 def _split(
@@ -98,7 +109,10 @@ def _split(
     return split(tokens, d_model, heads, "wrong" if way == "wrong" else "right")
 
 
-def _answer(right: Right, found: Regrouped, said: dict[str, str], given: dict[str, str]) -> Answer:
+def _answer(
+    right: Right, found: Regrouped, said: dict[str, str], given: dict[str, str], numbers: Iterable[int]
+) -> Answer:
     h, n, d_k = found.parts.shape
     given |= {"tokens": f"{n}", "d_model": f"{h * d_k}", "heads": f"{h}", "d_k": f"{d_k}"}
-    return Answer(right, said, given, ROWS[:n], picture="reshape", shown=found)
+    columns = tuple(str(column) for column in range(1, h * d_k + 1))
+    return Answer(right, said, given, ROWS[:n], "reshape", Moved(found, tuple(numbers)), columns)

@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.blocks.record import Floats, Record, array, record_forward, tensor
+from analysis.blocks.reshape import split
 from analysis.blocks.steps import attention_stages
 from analysis.blocks.worked_examples import EXAMPLES, LABELS, worked_example
 from analysis.lessons.answer import Answer, answers
+from analysis.lessons.answers.reshape import Moved
 from analysis.lessons.numbers import weight as as_weight
 from analysis.lessons.setup import Setup
 from model import HeadworkError, Mask
@@ -54,11 +56,15 @@ def order_of_attention(setup: Setup, *, steps: list[str]) -> Answer:
 
     Says n, d_model, heads.
     """
-    ran = [str(stage.key) for stage in attention_stages(example("causal"))]
-    order = tuple(key for key in ran if key in steps)
-    n, d_model = len(LABELS), example("causal").d_model
-    said = {"n": f"{n}", "d_model": f"{d_model}", "heads": f"{example('causal').n_heads}"}
-    return Answer(order, said, said, picture="steps_in_order", shown=order)
+    record = example("causal")
+    order = tuple(stage.key for stage in attention_stages(record) if stage.key in steps)
+    given = {"n": f"{record.n_tokens}", "d_model": f"{record.d_model}", "heads": f"{record.n_heads}"}
+    if "split" in order:
+        found = split(record.n_tokens, record.d_model, record.n_heads)
+        return Answer(order, {}, given, LABELS, "reshape", Moved(found))
+    names = {"products": "QKᵀ", "scores": "÷ √d_k", "masked_scores": "+ M"}
+    shown = Table([_of(record, name, 1) for name in names], list(names.values()), LABELS, LABELS)
+    return Answer(order, {}, given, LABELS, "table", shown)
 
 
 @answers("largest_product")
@@ -93,7 +99,8 @@ def example_weight(setup: Setup, *, query: str, key: str, head: int, mask: str =
     given = {"query": query, "key": key, "head": f"{head}", "scores": _list(scores[at])}
     said = {"powers": _list(powers), "weights": _list(weights[at]), "weight": f"{weights[at, to]:.2f}"}
     said |= {"sum": f"{powers.sum():.2f}", "power": f"{powers[to]:.2f}"}
-    shown = Table([scores, weights], ["QKᵀ / √d_k + M", "softmax(QKᵀ / √d_k + M)"], LABELS, LABELS, at)
+    visible = np.where(np.isneginf(scores), -np.inf, weights)
+    shown = Table([visible], ["softmax(QKᵀ / √d_k + M)"], LABELS, LABELS, at, is_weights=True)
     return Answer(float(weights[at, to]), said, given, LABELS, picture="table", shown=shown)
 
 
