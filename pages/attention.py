@@ -1,14 +1,11 @@
 """What does each head look at? The sentence, one head's map, and all heads of all layers at once."""
 
 from ui.attention import page
-from ui.frame import controls, loading, remarks
+from ui.frame import controls
 from ui.frame.shell import require_router
 
 require_router()
 
 page.title()
 controls.show("sentence", "model", "mask")
-trace = loading.trace(controls.sentence(), controls.model(), controls.mask())
-remarks.cut(trace)
-remarks.cautions(trace)
-page.explore(loading.Again(trace, controls.sentence()))
+page.explore(page.asked(controls.sentence(), controls.model(), controls.mask()))

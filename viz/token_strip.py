@@ -116,6 +116,7 @@ def layer_maps(
 ) -> LayerMaps:
     """What a strip shows of one layer of a trace, from 0; the rest as in `LayerMaps`."""
     queries, keys = trace.units, trace.context
+    context = None if keys is None else Line(keys.labels, keys.is_special.tolist(), keys.of_kind("padding").tolist())
     return LayerMaps(
         trace.attention[layer],
         trace.allowed_in(layer),
@@ -125,7 +126,7 @@ def layer_maps(
         is_padding=queries.of_kind("padding").tolist(),
         is_written=is_written,
         surprise=surprise,
-        context=keys and Line(keys.labels, keys.is_special.tolist(), keys.of_kind("padding").tolist()),
+        context=context,
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -18,7 +19,15 @@ from analysis.words import units as words
 from analysis.words.spans import By, Span
 from analysis.words.units import Level, UnitTrace
 from model import AttentionModel, AttentionTrace, HeadworkError, Mask
+from model.attention import MultiHeadAttention
 from model.blocks import TransformerBlock
+from model.decoder_block import DecoderBlock
+from model.masks import MaskLike
+from model.seq2seq import EncoderDecoderModel
+from model.trace import MapsOf
+from model.transformer import Transformer, TransformerOutput
+
+Block = TypeVar("Block", bound=TransformerBlock)
 
 
 @dataclass(frozen=True)
@@ -201,15 +210,50 @@ def value_norms(model: AttentionModel, text: str, mask: Mask | str | None = None
         (L, h, N) float32: α times this is the norm-weighted map, and no N × N × d_model array is ever made.
     """
     _, _, output = model.run(text, mask, record="hidden")
+    return _of_self_attention(model.transformer, output)
+
+
+@torch.inference_mode()
+def norms_of_parts(
+    model: EncoderDecoderModel,
+    source: str,
+    target: str | None = None,
+    mask: MaskLike | None = None,
+    *,
+    source_mask: MaskLike = "bidirectional",
+) -> dict[MapsOf, NDArray[np.float32]]:
+    """As `value_norms`, of the three families of an encoder–decoder; arguments as in `EncoderDecoderModel.trace`.
+
+    Returns:
+        "encoder" (L, h, N_k), "decoder" (L, h, N_q) and "cross" (L, h, N_k): there x is what the encoder made.
+    """
+    *_, output = model.run(source, target, mask, source_mask=source_mask, record="hidden")
+    parts = model.transformer
+    context = output.encoder.hidden
+    crossing = [_value_norms(block.cross_attention, context) for block in _blocks(parts.decoder, DecoderBlock)]
+    return {
+        "encoder": _of_self_attention(parts.encoder, output.encoder),
+        "decoder": _of_self_attention(parts.decoder, output.decoder),
+        "cross": torch.stack(crossing).numpy(),
+    }
+
+
+def _of_self_attention(transformer: Transformer, output: TransformerOutput) -> NDArray[np.float32]:
+    """(L, h, N), of the keys of every layer."""
     assert output.hidden_states is not None
-    blocks = [block for block in model.transformer.blocks if isinstance(block, TransformerBlock)]
-    norms = [_norms_of_block(block, x) for block, x in zip(blocks, output.hidden_states, strict=False)]
-    return torch.stack(norms).numpy()  # (L, h, N)
+    norms = []
+    for block, x in zip(_blocks(transformer, TransformerBlock), output.hidden_states, strict=False):
+        norms.append(_value_norms(block.attention, block.attention_norm(x) if block.norm == "pre" else x))
+    found: NDArray[np.float32] = torch.stack(norms).numpy()
+    return found
 
 
-def _norms_of_block(block: TransformerBlock, x: torch.Tensor) -> torch.Tensor:
-    attention = block.attention
-    x = block.attention_norm(x) if block.norm == "pre" else x  # (1, N, d_model)
+def _blocks(transformer: Transformer, kind: type[Block]) -> list[Block]:
+    return [block for block in transformer.blocks if isinstance(block, kind)]
+
+
+def _value_norms(attention: MultiHeadAttention, x: torch.Tensor) -> torch.Tensor:
+    """(h, N), from what the keys and values are made of, (1, N, d_model)."""
     values = attention.share_heads(attention.split_heads(attention.W_v(x)))[0]  # (h, N, d_k)
     weight = attention.W_o.weight  # (d_model, h·d_k), out × in
     assert isinstance(weight, torch.Tensor)

@@ -11,7 +11,8 @@ import streamlit as st
 from analysis import Comparison, Reading, compare
 from model import AttentionTrace, HeadworkError, Mask, parse_mask
 from model.catalogue import entries, resolve
-from ui.attention import maps
+from ui.attention import maps, two_texts
+from ui.attention.two_texts import Question
 from ui.attention.view import View, menu
 from ui.frame import controls, links, loading, mask_choice, remarks
 from ui.frame.captions import chart
@@ -30,6 +31,11 @@ KINDS = {
     "sentence": "another sentence",
     "model": "another model",
 }
+OF_TWO_TEXTS = {  # what can differ in an encoder–decoder: only the decoder is under the mask
+    "encoder": ("head", "layer", "sentence"),
+    "decoder": ("mask", "head", "layer", "sentence"),
+    "cross": ("mask", "head", "layer", "sentence"),
+}
 MASKS = {
     "bidirectional": mask_choice.BASES["bidirectional"],
     "causal": mask_choice.BASES["causal"],
@@ -47,9 +53,11 @@ def pairs() -> list[tuple[str, str]]:
 
 def compare_tab(trace: AttentionTrace, reading: Reading, view: View, style: Style) -> None:
     """The controls of B, and the three pictures."""
+    family = two_texts.family(trace)
+    kinds = KINDS if family is None else {kind: title for kind, title in KINDS.items() if kind in OF_TWO_TEXTS[family]}
     with st.container(horizontal=True, vertical_alignment="bottom", key="compare-row"):
         with st.container(width=220):
-            kind = menu(_("B differs in"), "differs", KINDS, "mask")
+            kind = menu(_("B differs in"), "differs", kinds, next(iter(kinds)))
         other, other_view, name_a, name_b = _other(kind, trace, view)
     read_b = maps.reading(other, other_view)
     try:
@@ -93,9 +101,11 @@ def _summary(found: Comparison) -> str:
 
 def _other(kind: str, trace: AttentionTrace, view: View) -> tuple[AttentionTrace, View, str, str]:
     """B's trace and view, and what A and B are called."""
+    question = two_texts.question_of(trace)
     if kind == "mask":
-        mask = _mask(trace.mask)
-        return loading.trace(trace.text, trace.model_id, mask), view, str(trace.mask), str(mask)
+        before = trace.mask if question is None else question.mask
+        mask = _mask(before)
+        return _again(trace, question, mask=mask), view, str(before), str(mask)
     if kind == "model":
         model_id = _model(trace.model_id)
         other = loading.trace(trace.text, model_id, trace.mask)
@@ -103,12 +113,22 @@ def _other(kind: str, trace: AttentionTrace, view: View) -> tuple[AttentionTrace
         return other, inside, f"{_(trace.model_label)} {view.name}", f"{_(other.model_label)} {inside.name}"
     if kind == "sentence":
         text = _sentence(controls.sentence())
-        return loading.trace(text, trace.model_id, trace.mask), view, _("your sentence"), _("the other sentence")
+        return _again(trace, question, text=text), view, _("your sentence"), _("the other sentence")
     n = trace.n_heads if kind == "head" else trace.n_layers
     mine = view.head if kind == "head" else view.layer
     number = _number(kind, n, mine)
     moved = replace(view, head=number) if kind == "head" else replace(view, layer=number)
     return trace, moved, _("head {name}").format(name=view.name), _("head {name}").format(name=moved.name)
+
+
+def _again(
+    trace: AttentionTrace, question: Question | None, *, text: str | None = None, mask: Mask | None = None
+) -> AttentionTrace:
+    """The trace with another text or mask. An encoder–decoder reads another source beside the same target."""
+    if question is None:
+        return loading.trace(text or trace.text, trace.model_id, mask or trace.mask)
+    target = question.traces().target if text else question.target
+    return replace(question, source=text or question.source, target=target, mask=mask or question.mask)()
 
 
 def _mask(mine: Mask) -> Mask:

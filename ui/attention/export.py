@@ -9,7 +9,7 @@ import streamlit as st
 from analysis import READINGS, Reading, csv_bytes, npz_bytes, provenance, tidy
 from analysis.maps.export import MOST_ROWS, level_of
 from model import AttentionTrace
-from ui.attention import maps, writing
+from ui.attention import maps, two_texts, writing
 from ui.attention import view as explorer_view
 from ui.attention.view import View
 from ui.frame import examples, links
@@ -35,7 +35,7 @@ def export_tab(trace: AttentionTrace, reading: Reading, view: View, style: Style
     t = maps.words(view)  # files are made in another thread, where the session's language isn't known
 
     def layout() -> MapLayout:
-        return _layout(trace, reading, view, style, t)
+        return _layout(reading, view, style, source, t)
 
     with st.container(horizontal=True, key="take-head"):
         _button("SVG", lambda: svg_text(layout()).encode(), f"{name}.svg", "image/svg+xml")
@@ -94,13 +94,13 @@ def _npz(trace: AttentionTrace, view: View, source: dict[str, str]) -> bytes:
     return npz_bytes(trace, source | raw, maps.norms(trace) if view.reading == "norm" else None, removed)
 
 
-def _layout(trace: AttentionTrace, reading: Reading, view: View, style: Style, t: Translate) -> MapLayout:
+def _layout(reading: Reading, view: View, style: Style, source: dict[str, str], t: Translate) -> MapLayout:
     of = reading.trace
     return map_layout(
         Maps.of(of, view.layer, view.head),
         style,
         title=t("Head {name}").format(name=view.name),
-        source=_source(trace, reading, view),
+        source=source,
         measure=fonts.width,
         t=t,
     )
@@ -111,7 +111,9 @@ def _source(trace: AttentionTrace, reading: Reading, view: View) -> dict[str, st
     is_rescaled = view.rescale or view.reading == "without_first"
     how = READINGS[view.reading].title + (", rows rescaled to 1" if is_rescaled else "")
     level = level_of(reading.trace.units)
-    return provenance(trace, head=view.name, reading=how, level=level, **writing.provenance(trace))
+    return provenance(
+        trace, head=view.name, reading=how, level=level, **writing.provenance(trace), **two_texts.provenance(trace)
+    )
 
 
 def _link() -> str:

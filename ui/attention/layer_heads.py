@@ -6,7 +6,7 @@ import streamlit as st
 
 from analysis import READINGS, Reading
 from model import AttentionTrace
-from ui.attention import maps
+from ui.attention import maps, two_texts
 from ui.attention.strip import strip
 from ui.attention.view import View, segments
 from ui.frame.captions import chart
@@ -30,7 +30,9 @@ SHOWN = {
 
 def heads_tab(trace: AttentionTrace, reading: Reading, view: View, style: Style) -> None:
     """The layer's heads as one figure, the head in every reading, or the layers up to this one as a single map."""
-    shown = segments(_("Show"), "show", SHOWN, "pointing")
+    follows_one_text = two_texts.family(trace) in (None, "encoder")  # a decoder's states also come from the source
+    kinds = {kind: title for kind, title in SHOWN.items() if follows_one_text or kind != "rollout"}
+    shown = segments(_("Show"), "show", kinds, "pointing")
     if shown == "rollout":
         _rollout(trace, view)
         return

@@ -25,6 +25,7 @@ from analysis import (
 from analysis.maps.induction import Repetition, repetition
 from analysis.words.spans import By
 from model import AttentionTrace, HeadworkError
+from ui.attention import two_texts
 from ui.attention.view import View
 from ui.frame import chinese_words, loading
 from ui.frame.cache import ByteCache
@@ -52,9 +53,12 @@ def readings() -> ByteCache:
 
 
 def name_of(trace: AttentionTrace) -> tuple[Hashable, ...]:
-    """What names a trace: equal names, equal maps."""
-    context = None if trace.context is None else trace.context.ids
-    return loading.named(trace.model_id), trace.text, str(trace.mask), trace.tokenized.ids, context
+    """What names a trace: equal names, equal maps. First the model, then what it read, then the mask."""
+    question = two_texts.question_of(trace)
+    if question is not None:
+        texts = question.source, question.target, question.maps
+        return loading.named(trace.model_id), texts, str(question.mask)
+    return loading.named(trace.model_id), trace.text, str(trace.mask), trace.tokenized.ids
 
 
 def source(trace: AttentionTrace, view: View) -> tuple[Hashable, ...]:
@@ -72,9 +76,12 @@ def units(trace: AttentionTrace, level: str) -> UnitTrace:
 
 def norms(trace: AttentionTrace) -> npt.NDArray[np.float32]:
     """(L, h, N), the lengths of the values of the keys. Runs the model once more for each trace."""
-    model = loading.load_model(trace.model_id)
+    question = two_texts.question_of(trace)
 
     def compute() -> npt.NDArray[np.float32]:
+        if question is not None:
+            return two_texts.value_norms(question)
+        model = loading.load_model(trace.model_id)
         if model.tokens(trace.text, trace.mask).ids != trace.tokenized.ids:
             raise HeadworkError(
                 "What the model wrote has other tokens when it is read again, so this reading of it can't be made. Use "

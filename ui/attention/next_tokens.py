@@ -28,14 +28,14 @@ def _found() -> ByteCache:
 
 
 def expected(trace: AttentionTrace, before: NextTokens | None = None) -> NextTokens | None:
-    """What the trace's model expected after each token; None for a model that predicts none.
+    """What the trace's model expected after each token; None for a model that predicts none, and beside a source.
 
     Args:
         trace: of the whole text.
         before: of the same text as far as it went, under a causal mask.
     """
-    model = loading.load_model(trace.model_id)
-    if not model.has_output:
+    model = loading.load_any(trace.model_id)
+    if not model.has_output or trace.hidden is None or trace.kind == "cross":
         return None
 
     def compute() -> NextTokens:

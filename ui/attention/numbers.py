@@ -19,7 +19,7 @@ from analysis import (
 )
 from analysis.maps.export import level_of
 from model import AttentionTrace, HeadworkError
-from ui.attention import maps
+from ui.attention import maps, two_texts
 from ui.attention.view import View
 from ui.frame import remarks
 from ui.frame.captions import small
@@ -37,15 +37,17 @@ def numbers_tab(trace: AttentionTrace, view: View) -> None:
         st.markdown(f"**{_('What head {name} does in this sentence').format(name=view.name)}**")
         for sentence in _patterns(find_patterns(maps.one_head(of, view))[0][0]):
             st.markdown(f"- {plain(sentence)}")
-        if said := _in_repetition(trace.model_id, view):
+        if two_texts.family(trace) is None and (said := _in_repetition(trace.model_id, view)):
             small(said)
     with right:
         _similar(trace, view)
     table = metrics_table(of)
     _table(table, telling_metrics(of), view)
+    more = two_texts.provenance(trace)  # files are made in another thread
+    source = provenance(trace, reading=_reading(view), level=level_of(of.units), **more)
     st.download_button(
         _("Table as CSV"),
-        lambda: csv_bytes(table, provenance(trace, reading=_reading(view), level=level_of(of.units))),
+        lambda: csv_bytes(table, source),
         file_name="headwork-heads.csv",
         mime="text/csv",
         on_click="ignore",

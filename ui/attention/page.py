@@ -1,11 +1,13 @@
 """The Attention page's picture: the sentence, one head large, all heads small, and the tabs below."""
 
+from collections.abc import Callable
+
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from analysis import READINGS, Reading, telling_metrics
-from model import AttentionTrace, HeadworkError
-from ui.attention import elsewhere, find, maps, next_tokens, writing
+from model import AttentionTrace, HeadworkError, Mask
+from ui.attention import elsewhere, find, maps, next_tokens, two_texts, writing
 from ui.attention import view as explorer_view
 from ui.attention.compare import compare_tab
 from ui.attention.export import export_tab
@@ -43,6 +45,7 @@ STYLE = """<style>
   .st-key-explore > :has(.st-key-layer-head) { order: -1; }
   .st-key-explore .stColumn:has(> * > .st-key-beside-map) { order: -1; }
   .st-key-layer-head { gap: 0.4rem; }
+  .st-key-two-texts { flex-wrap: wrap; }
   .st-key-layer-head .stButtonGroup { flex-wrap: nowrap; align-items: flex-start; }
   .st-key-layer-head .stButtonGroup label { flex: none; min-height: 34px; }
   .st-key-head_map .stPlotlyChart { height: 340px !important; }
@@ -77,10 +80,25 @@ def title() -> None:
         with st.popover(_("How to read this"), icon=":material/help:"):
             remarks.how_to_read()
             next_tokens.how_to_read()
+            two_texts.how_to_read()
+
+
+def asked(sentence: str, model_id: str, mask: Mask) -> Callable[[], AttentionTrace]:
+    """What the picture is of, and what to beware of with it. An encoder–decoder has a target beside the sentence.
+
+    Raises:
+        HeadworkError: as `loading.trace`, `loading.two_texts`.
+    """
+    if loading.is_encoder_decoder(model_id):
+        return two_texts.ask(sentence, model_id, mask)
+    trace = loading.trace(sentence, model_id, mask)
+    remarks.cut(trace)
+    remarks.cautions(trace)
+    return Again(trace, sentence)
 
 
 @fragment
-def explore(again: Again) -> None:
+def explore(again: Callable[[], AttentionTrace]) -> None:
     """Everything that layer, head and reading change: a choice here reruns nothing else."""
     prompt = again()
     writing.take_over()
@@ -113,8 +131,8 @@ def explore(again: Again) -> None:
         found = next_tokens.expected(trace, writing.before(text))
         if text.grew:  # the new token's row is what there is to see
             explorer_view.pin(explorer_view.places(reading.trace), len(reading.trace.labels) - 1)
-        asked = (writing.again(text) or again) if colour == BY_PAIR else None
-        strip(trace, reading, view, style, again=asked, expected=found, n_prompt=text.n_prompt)
+        ranks = (writing.again(text) or again) if colour == BY_PAIR else None
+        strip(trace, reading, view, style, again=ranks, expected=found, n_prompt=text.n_prompt)
         if found is not None:
             with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="next-row"):
                 next_tokens.panel(trace, found, reading.trace.units, text_scale=view.text_scale)
@@ -134,7 +152,8 @@ def explore(again: Again) -> None:
         remarks.status(trace, view.name)
     kind = READINGS[view.reading]
     st.markdown(f"**{plain(_(kind.title))}.** {plain(_(kind.shows))} {plain(_(kind.leaves_out))}")
-    lesson(trace, view)
+    if two_texts.family(trace) is None:
+        lesson(trace, view)
     if trace.tokenized.is_pair:
         between_texts(trace, reading, view, style)
     _tabs(trace, reading, view, style)
@@ -173,7 +192,7 @@ def _overview(trace: AttentionTrace, reading: Reading, view: View, style: Style,
         metric=metric,
         style=style,
         has_scale=False,  # the large map has it
-        n_key_heads=loading.load_model(trace.model_id).config.num_key_heads,
+        n_key_heads=0 if two_texts.family(trace) else loading.load_model(trace.model_id).config.num_key_heads,
         t=maps.words(view),
         on_pick=explorer_view.go_to,
     )

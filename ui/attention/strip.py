@@ -5,7 +5,7 @@ from collections.abc import Callable
 from analysis import Reading
 from analysis.words.next_tokens import NextTokens
 from model import AttentionTrace
-from ui.attention import find, maps
+from ui.attention import find, maps, two_texts
 from ui.attention import view as explorer_view
 from ui.attention.next_tokens import shares
 from ui.attention.view import View
@@ -26,20 +26,19 @@ def strip(
     again: Callable[[], AttentionTrace] | None = None,
     expected: NextTokens | None = None,
     n_prompt: int | None = None,
-    names: tuple[str, str] = StripLook.names,
 ) -> None:
     """The sentence with the edges of the chosen heads; with `tile`, the layer's maps alone, that many pixels wide.
 
     What is pointed at in the sentence is marked in those maps, and the other way round. With `again`, a click on a
     second token ranks all heads by the weight between it and the pinned one. With `expected`, a bar under each token
-    says how surprised the model was; tokens from `n_prompt` on are marked as written by it. `names` are those of the
-    two lines where another text is looked at.
+    says how surprised the model was; tokens from `n_prompt` on are marked as written by it.
     """
     of = reading.trace
     # What is called when the strip changes is kept by the session: labels, no maps.
     labels, places = (of.labels, of.keys), explorer_view.places(of)
     look, others = examples.look(trace.text), examples.beside(trace.text)
     pinned, looked = explorer_view.pinned(places, look), explorer_view.token_of(places, look)
+    names = StripLook.names if of.context is None else two_texts.line_names(trace)
     components.token_strip(
         layer_maps(
             of,

@@ -55,7 +55,9 @@ class View:
         return str(HeadId(self.layer, self.head))
 
 
-def segments(label: str, name: str, options: dict[str, str], default: str, *, help: str | None = None) -> str:
+def segments(
+    label: str, name: str, options: dict[str, str], default: str, *, help: str | None = None, bare: bool = False
+) -> str:
     """A choice between names, each shown by its translated label, and kept in the link."""
     links.choice(name, list(options), default)
     labels = {option: _(title) for option, title in options.items()}
@@ -66,6 +68,7 @@ def segments(label: str, name: str, options: dict[str, str], default: str, *, he
         format_func=labels.__getitem__,
         key=name,
         help=help,
+        label_visibility="collapsed" if bare else "visible",
         wrap=True,
         persist_state="session",
     )

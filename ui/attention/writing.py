@@ -14,6 +14,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from analysis.words.next_tokens import NextTokens
 from model import AttentionTrace, HeadworkError
 from model.generation import check_mask, check_settings
+from model.seq2seq import EncoderDecoderModel
 from ui.attention import next_tokens, writer
 from ui.attention.writer import Prompt, Written
 from ui.frame import links, loading
@@ -57,9 +58,12 @@ class Text:
 
 
 def read(trace: AttentionTrace) -> Text:
-    """The prompt's trace, and the text written on it as far as the person or the link asked for."""
-    model = loading.load_model(trace.model_id)
-    if not model.has_output:
+    """The prompt's trace, and the text written on it as far as the person or the link asked for.
+
+    What an encoder–decoder writes is its target.
+    """
+    model = loading.load_any(trace.model_id)
+    if isinstance(model, EncoderDecoderModel) or not model.has_output:
         _forget_link()
         return Text(trace)
     prompt = Prompt(trace.model_id, trace.text, trace.mask, *_settings())

@@ -11,17 +11,25 @@ import streamlit as st
 from model import HeadworkError, NotDownloaded
 from ui.frame import downloads
 from ui.frame.languages import _, explain
+from ui.frame.loading import TwoParts
 
 P = ParamSpec("P")
 
 
 @contextmanager
 def told() -> Iterator[None]:
-    """A mistake is told with its remedy, a model that isn't here is offered for download, a fault is logged."""
+    """A mistake is told with its remedy, a model that isn't here is offered for download, a fault is logged.
+
+    A model of two parts is told where it can be looked at.
+    """
     try:
         yield
     except NotDownloaded as error:
         _offer(error)
+    except TwoParts as error:
+        st.info(explain(error))
+        if st.button(_("Look at it on the page Attention"), key="to_attention", type="primary"):
+            st.switch_page("pages/attention.py")
     except HeadworkError as error:
         st.error(explain(error), icon="✋")
     except Exception:

@@ -7,6 +7,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import get_args
 from weakref import WeakKeyDictionary, ref
 
 import numpy as np
@@ -14,17 +15,23 @@ import streamlit as st
 import torch
 
 import model
-from model import AttentionModel, AttentionTrace, Mask, settings
+from model import AttentionModel, AttentionTrace, HeadworkError, Mask, settings
 from model.catalogue import resolve
-from model.trace import Check
+from model.seq2seq import EncoderDecoderModel
+from model.trace import Check, MapsOf, Traces
 from model.weights.trained import PREFIX
 from ui.frame.cache import ByteCache
 from ui.frame.languages import _
 
+PARTS: tuple[MapsOf, ...] = get_args(MapsOf)
 MOST_BYTES = 1_500_000_000  # of models: BERT-large, or SmolLM2 with both small ones; while one loads, twice as much
 
 
-def load_model(model_id: str) -> AttentionModel:
+class TwoParts(HeadworkError):
+    """An encoder–decoder where a model of one part is asked for: a page says where to look at it."""
+
+
+def load_any(model_id: str) -> AttentionModel | EncoderDecoderModel:
     """The model of a canonical id, shared by all sessions. A folder that was written again is read again.
 
     Raises:
@@ -36,6 +43,28 @@ def load_model(model_id: str) -> AttentionModel:
     return models().get((model_id, version(model_id)), lambda: _load(model_id))
 
 
+def load_model(model_id: str) -> AttentionModel:
+    """As `load_any`, for what reads one text.
+
+    Raises:
+        TwoParts: it is an encoder–decoder.
+        HeadworkError: as `load_any`.
+    """
+    loaded = load_any(model_id)
+    if isinstance(loaded, EncoderDecoderModel):
+        raise TwoParts(
+            "{model} has two parts: an encoder reads a source, and a decoder writes a target and looks back at it. Its "
+            "maps stand on the page Attention; this page takes a model of one part.",
+            model=loaded.label,
+        )
+    return loaded
+
+
+def is_encoder_decoder(model_id: str) -> bool:
+    """Whether the model reads a source and a target. Raises as `load_any`."""
+    return bool(load_any(model_id).is_encoder_decoder)
+
+
 @st.cache_resource(show_spinner=False)
 def models() -> ByteCache:
     """The one store of this server's models. One that is let go is loaded again when somebody asks for it.
@@ -45,12 +74,12 @@ def models() -> ByteCache:
     return ByteCache(MOST_BYTES, at_once=1, n_bytes=weight_bytes)
 
 
-def _load(model_id: str) -> AttentionModel:
+def _load(model_id: str) -> AttentionModel | EncoderDecoderModel:
     with kept_for_long():
-        return model.load_one_part(model_id)
+        return model.load(model_id)
 
 
-def weight_bytes(loaded: AttentionModel) -> int:
+def weight_bytes(loaded: AttentionModel | EncoderDecoderModel) -> int:
     """Bytes of all numbers that the modules of a model hold, those packed or in few bits too; shared ones once."""
     held = {
         id(numbers): numbers.nbytes
@@ -107,7 +136,11 @@ def version(model_id: str) -> str:
 @st.cache_resource(show_spinner=False)
 def trace_cache() -> ByteCache:
     """The one cache of traces of this server. A forward takes up to 190 MB beside its result."""
-    return ByteCache(settings.cache_bytes(), at_once=os.cpu_count())
+    return ByteCache(settings.cache_bytes(), at_once=os.cpu_count(), n_bytes=_trace_bytes)
+
+
+def _trace_bytes(made: AttentionTrace | Traces) -> int:
+    return sum(made.of(name).nbytes for name in PARTS) if isinstance(made, Traces) else made.nbytes
 
 
 def trace(text: str, model_id: str, mask: Mask) -> AttentionTrace:
@@ -122,6 +155,35 @@ def trace(text: str, model_id: str, mask: Mask) -> AttentionTrace:
         key = (named(model_id), text, str(mask))
         # Without its model, which may be let go before the trace is.
         return trace_cache().get(key, lambda: replace(loaded.trace(text, mask), model=None))
+
+
+def two_texts(source: str, target: str | None, model_id: str, mask: Mask) -> Traces:
+    """The three families of maps of an encoder–decoder, as `trace`.
+
+    Args:
+        source: what the encoder reads.
+        target: what the decoder reads; None = it writes it itself.
+        model_id: of the encoder–decoder.
+        mask: of the decoder's self-attention; its padding fills up the source.
+    """
+    with st.spinner(_("Loading the model and reading both texts…")):
+        loaded = load_any(model_id)
+        if not isinstance(loaded, EncoderDecoderModel):
+            raise HeadworkError("{model} reads one text, and no target beside it.", model=loaded.label)
+
+        def compute() -> Traces:
+            of_target, of_source = masks_of(mask)
+            made = loaded.trace(source, target, of_target, source_mask=of_source)
+            encoder, decoder, cross = (replace(made.of(name), model=None) for name in PARTS)
+            return replace(made, encoder=encoder, decoder=decoder, cross=cross)
+
+        return trace_cache().get((named(model_id), source, target, str(mask)), compute)
+
+
+def masks_of(mask: Mask) -> tuple[Mask, Mask]:
+    """Of the decoder's self-attention and of the encoder, in an encoder–decoder under the mask of the sidebar."""
+    padding = Mask.bidirectional() if mask.padded_length is None else Mask.padding(mask.padded_length)
+    return replace(mask, padded_length=None), padding
 
 
 def named(model_id: str) -> str:

@@ -6,6 +6,7 @@ import streamlit as st
 import torch
 
 from model import AttentionModel, AttentionTrace, Mask, parse_mask
+from model.seq2seq import EncoderDecoderModel
 from model.tokenizers.tokens import MAX_CHARACTERS
 from model.trace import LARGEST_ROW_ERROR
 from ui.frame import mask_choice
@@ -13,18 +14,18 @@ from ui.frame.captions import caution, small
 from ui.frame.chinese_words import pronouns_without_token
 from ui.frame.controls import MOST_CHARACTERS
 from ui.frame.languages import _, _n
-from ui.frame.loading import check, load_model
+from ui.frame.loading import check, load_any
 from ui.frame.unread import unread
 
 
-def cut(trace: AttentionTrace) -> None:
-    """Says how much of the text was left out."""
-    tokens = trace.tokenized
+def cut(trace: AttentionTrace, whose: str = "") -> None:
+    """Says how much of the text was left out; of two texts, `whose`."""
+    tokens, whose = trace.tokenized, whose and whose + _(": ")
     if tokens.n_cut_characters:
         said = _("The text is too long: its last {n:,} characters were left out before reading.")
         if tokens.n_cut_characters >= MOST_CHARACTERS - MAX_CHARACTERS:  # the box itself holds no more
             said = _("The text is too long: more than {n:,} characters at its end were left out before reading.")
-        st.warning(said.format(n=tokens.n_cut_characters))
+        st.warning(whose + said.format(n=tokens.n_cut_characters))
     if tokens.n_cut:
         limit = trace.n_tokens
         said = _n(
@@ -32,7 +33,7 @@ def cut(trace: AttentionTrace) -> None:
             "This model reads {limit} tokens: the last {n:,} tokens of the text were cut.",
             tokens.n_cut,
         )
-        st.warning(said.format(limit=limit, n=tokens.n_cut))
+        st.warning(whose + said.format(limit=limit, n=tokens.n_cut))
 
 
 def status(trace: AttentionTrace, name: str) -> None:
@@ -42,8 +43,8 @@ def status(trace: AttentionTrace, name: str) -> None:
     parts = [
         _(trace.model_label),
         _("head {name}").format(name=name),
-        _("mask {mask}").format(mask=mask_choice.spelled(trace.mask)),
-        f"N = {trace.n_tokens}",
+        *([_("mask {mask}").format(mask=mask_choice.spelled(trace.mask))] if trace.kind == "self" else []),
+        f"N = {trace.n_tokens}" if trace.kind == "self" else f"N = {trace.n_queries} × {trace.n_keys}",
         *([_("read as a pair")] if trace.tokenized.is_pair else []),
         row_sums(found.max_row_error),
         _("masked cells exactly 0") if found.masked_is_zero else _("masked cells are NOT all 0"),
@@ -81,22 +82,26 @@ def cautions(trace: AttentionTrace, *, offers: bool = True) -> None:
     if not trace.trained:
         caution(_("Untrained model: its weights are random, and so is what its heads look at."))
     elif not is_as_trained(trace):
-        caution(_outside_its_training(load_model(trace.model_id)))
+        caution(_outside_its_training(load_any(trace.model_id)))
     unread(trace, offers=offers)
-    pronouns_without_token(trace, offers=offers)
+    if not load_any(trace.model_id).is_encoder_decoder:
+        pronouns_without_token(trace, offers=offers)
 
 
 def is_as_trained(trace: AttentionTrace) -> bool:
     """Whether the model saw of this sentence what it saw in training: a window wider than the sentence hides nothing.
 
-    A mask that isn't known is taken for bidirectional.
+    A mask that isn't known is taken for bidirectional. In an encoder–decoder only the decoder's self-attention has one.
     """
+    model = load_any(trace.model_id)
+    if model.is_encoder_decoder and (trace.kind == "cross" or trace.hidden is None):
+        return True
     padding = torch.tensor(trace.tokenized.is_padding)
-    own, here = load_model(trace.model_id).default_mask, trace.mask
+    own, here = model.default_mask, trace.mask
     return torch.equal(here.allowed(trace.n_tokens, padding), own.allowed(trace.n_tokens, padding))
 
 
-def _outside_its_training(model: AttentionModel) -> str:
+def _outside_its_training(model: AttentionModel | EncoderDecoderModel) -> str:
     """What to say when a model runs under a mask that it was not trained under."""
     if model.default_mask == Mask.bidirectional() and model.entry.source != "trained here":
         return _("This model was trained without this mask. The maps are what it computes, outside its training.")

@@ -1,5 +1,6 @@
 """Maps from one text at another, and masks per layer: between units, in metrics, readings, comparison and export."""
 
+import io
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +15,7 @@ from analysis import (
     head_metrics,
     head_similarity,
     metrics_table,
+    provenance,
     read,
     rollout,
     row_metrics,
@@ -97,7 +99,12 @@ def test_tables_and_files_name_both_texts(cross):
     cell = table[(table["query"] == 2) & (table["key"] == 5)].iloc[0]
     assert (cell["query_token"], cell["key_token"]) == ("cat", "##fen") and cell["allowed"]
     assert cell["weight"] == cross.attention[1, 2, 2, 5]
-    assert npz_bytes(cross, {})
+    source = provenance(cross)
+    assert (source["text"], source["context"]) == (QUERIES.text, KEYS.text)
+    arrays = np.load(io.BytesIO(npz_bytes(cross, source)))
+    assert arrays["queries"].tolist() == list(QUERIES.labels) and arrays["keys"].tolist() == list(KEYS.labels)
+    assert "tokens" not in arrays and arrays["key_is_special"].tolist() == list(KEYS.is_special)
+    np.testing.assert_array_equal(arrays["attention"], cross.attention)
 
 
 def test_rollout_says_why_it_cant(cross):

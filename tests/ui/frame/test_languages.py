@@ -20,6 +20,7 @@ from ui.attention.elsewhere import SINK
 from ui.attention.layer_heads import SHOWN
 from ui.attention.maps import LEFT_OUT
 from ui.attention.page import TABS
+from ui.attention.two_texts import TITLES
 from ui.attention.view import COLOUR_TITLES, CURVES, LEVELS, WHAT_WORDS_ARE
 from ui.cost import controls as cost_controls
 from ui.cost import tabs as cost_tabs
@@ -56,6 +57,7 @@ SPEAKERS = {
     "NoParser": 1,
     "NoSegmenter": 1,
     "SeveralTokens": 1,
+    "TwoParts": 1,
 }  # call → how many sentences it takes
 
 
@@ -82,7 +84,7 @@ def sentences():
         yield from ((sentence, "analysis/maps/patterns.py") for sentence in (rule.title, rule.source))
     yield NO_PATTERN, "analysis/maps/patterns.py"
     yield from ((sentence, "ui/attention/") for sentence in (SINK, *LEFT_OUT.values()))
-    for titles in (TABS, SHOWN, LEVELS, CURVES, KINDS, MASKS, PRINTED):
+    for titles in (TABS, TITLES, SHOWN, LEVELS, CURVES, KINDS, MASKS, PRINTED):
         yield from ((title, "ui/explorer*.py, viz/export/layout.py") for title in titles.values())
     for names in words.RELATIONS.values():
         yield from ((name, "ui/heads/words.py") for name in names)
