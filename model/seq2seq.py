@@ -6,26 +6,26 @@ Shape letters: see model.attention; N_q target tokens, N_k source tokens.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from model.decoder_block import DecoderBlock
 from model.encoder_decoder import EncoderDecoder, EncoderDecoderConfig, EncoderDecoderOutput
 from model.entry import Entry
 from model.errors import HeadworkError, shown
 from model.masks import Mask, MaskLike
-from model.packed import pack
+from model.packed import PackedLinear, pack
 from model.prediction import Prediction
+from model.tokenizers.targets import started, without
 from model.tokenizers.tokens import Tokenizer, Tokens, grown
 from model.trace import AttentionTrace, Traces
 from model.tracing import MOST_TOKENS, check_ids
 from model.transformer import Record
 from model.writing import WritingRules, write_greedily
-
-_OF_TOKENS = ("pieces", "labels", "ids", "spans", "word_ids", "is_special", "is_padding", "segments", "token_types")
 
 MOST_WRITTEN = 64  # tokens, where nobody says another number
 
@@ -66,10 +66,7 @@ class EncoderDecoderModel:
                 id=rules.start,
                 vocab_size=size,
             )
-        # What is found out on a block of the encoder holds for the decoder: the same sizes, more of them.
-        self.is_packed = packed and pack(self.transformer.encoder.blocks, only_if_faster=True, writes=self.has_output)
-        if self.is_packed:
-            pack(self.transformer.decoder.blocks)
+        self.is_packed = packed and pack_parts(self.transformer)
 
     @property
     def id(self) -> str:
@@ -218,7 +215,7 @@ class EncoderDecoderModel:
         tokens = self.target_tokenizer.encode(text, limit=limit, pad_to=pad_to)
         last = len(tokens) - 1 - sum(tokens.is_padding)
         if tokens.ids[last] in self.rules.ends and tokens.spans[last] == (0, 0):
-            tokens = _picked(tokens, [i for i in range(len(tokens)) if i != last])
+            tokens = without(tokens, last)
         elif len(tokens) in (limit, pad_to):  # nothing goes, so there is no room yet for the start
             shorter = None if pad_to is None else pad_to - 1
             tokens = self.target_tokenizer.encode(text, limit=limit - 1, pad_to=shorter)
@@ -227,14 +224,7 @@ class EncoderDecoderModel:
 
     def _started(self, tokens: Tokens | None = None) -> Tokens:
         """The tokens after the one that every target starts with; None = that one alone."""
-        label = self.target_tokenizer.label_of(self.rules.start)
-        start = Tokens(
-            "", (label,), (label,), (self.rules.start,), ((0, 0),), (None,), (), (True,), (False,), (0,), (0,)
-        )
-        if tokens is None:
-            return start
-        joined = {name: getattr(start, name) + getattr(tokens, name) for name in _OF_TOKENS}
-        return replace(tokens, **joined)
+        return started(self.rules.start, self.target_tokenizer.label_of(self.rules.start), tokens)
 
     def _written(self, context: Tensor, most: int, seen: Tensor | None = None) -> Tokens:
         """The tokens that the decoder reads when it has written a target itself: the start, then all but the end."""
@@ -283,6 +273,20 @@ class EncoderDecoderModel:
         return Prediction(trace.hidden, tokens.ids, self.transformer, self.target_tokenizer, sum(tokens.is_padding))
 
 
+def pack_parts(transformer: EncoderDecoder) -> bool:
+    """Packs for oneDNN, where that is faster, what reads whole texts: the encoder, and the keys and values made of it.
+
+    The rest of the decoder writes one token at a time, where packing can cost more than it saves (model.packed).
+    """
+    if not pack(transformer.encoder.blocks, only_if_faster=True):
+        return False
+    for block in transformer.decoder.blocks:
+        assert isinstance(block, DecoderBlock)
+        for name in ("W_k", "W_v"):
+            setattr(block.cross_attention, name, PackedLinear(getattr(block.cross_attention, name)))
+    return True
+
+
 def _text(text: object, what: Literal["source", "target"]) -> str:
     """A text as it is. Raises HeadworkError for what is none, and for an empty one."""
     if not isinstance(text, str):
@@ -294,12 +298,6 @@ def _text(text: object, what: Literal["source", "target"]) -> str:
             raise HeadworkError("There is no source to read. Type a sentence.")
         raise HeadworkError("There is no target to read. Type one, or let the model write it.")
     return text
-
-
-def _picked(tokens: Tokens, places: list[int]) -> Tokens:
-    """Some of the tokens of a text, in their order."""
-    chosen: dict[str, Any] = {name: tuple(getattr(tokens, name)[i] for i in places) for name in _OF_TOKENS}
-    return replace(tokens, **chosen)
 
 
 def _visible(tokens: Tokens, mask: Mask) -> NDArray[np.bool_]:
