@@ -19,7 +19,7 @@ from model.entry import Entry
 from model.errors import HeadworkError, shown
 from model.weights import hub_cache, trained
 from model.weights.e5 import E5_HUB, e5_path
-from model.weights.toy import toy_id, toy_sizes
+from model.weights.toy import TOY_POSITIONS, canonical, toy_positions, toy_sizes
 
 DEFAULT_MODEL = "minilm"
 E5 = "e5-small-4bit"
@@ -199,7 +199,7 @@ def _offered(name: str, allowed: dict[str, str]) -> str | None:
     if name.startswith(trained.PREFIX):  # trained on this server
         return name
     if name.partition(":")[0] == "toy":
-        id_ = toy_id(**toy_sizes(name))
+        id_ = canonical(name)
         return id_ if id_ in ids or "toy" in ids else None
     known = (entry.id for entry in ENTRIES if name == entry.id or name in entry.repo_ids)
     id_ = allowed.get(name) or next(known, _MOVED.get(name, name))
@@ -241,10 +241,9 @@ def _entry(model_id: str) -> Entry:
         if model_id == entry.id or model_id in entry.repo_ids:
             return entry
     if model_id.split(":")[0] == "toy":
-        sizes = toy_sizes(model_id)
-        id_ = toy_id(**sizes)
-        toy = ENTRIES[-1]
-        label = "Toy {d_model}/{heads}/{layers}, seed {seed} (untrained)".format(**sizes)
+        id_, toy, way = canonical(model_id), ENTRIES[-1], toy_positions(model_id)
+        label = "Toy {d_model}/{heads}/{layers}, seed {seed}".format(**toy_sizes(model_id))
+        label += " (untrained)" if way == TOY_POSITIONS[0] else f", {way} (untrained)"
         return toy if id_ == toy.id else replace(toy, id=id_, label=label)
     if model_id.startswith(trained.PREFIX):
         return trained.entry_of(trained.get(model_id))

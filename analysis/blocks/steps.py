@@ -13,7 +13,13 @@ from torch import Tensor
 
 from analysis.blocks.record import Floats, Record, array, tensor
 
-_SYMBOLS = {"products": "QKᵀ", "scores": "QKᵀ / √d_k", "masked_scores": "QKᵀ / √d_k + M", "head": "A V"}
+_SYMBOLS = {
+    "products": "QKᵀ",
+    "scores": "QKᵀ / √d_k",
+    "biased_scores": "QKᵀ / √d_k + B",
+    "masked_scores": "QKᵀ / √d_k + M",
+    "head": "A V",
+}
 StageKey = Literal[
     "input",
     "project",
@@ -22,6 +28,7 @@ StageKey = Literal[
     "rotate",
     "scores",
     "scale",
+    "bias",
     "mask",
     "softmax",
     "mix",
@@ -120,6 +127,11 @@ def _from_the_product_on(record: Record) -> list[Told]:
     shared = f"K {(1, record.n_key_heads, n, d_k)} → each for {record.group} query heads {heads}\n"
     key = "i" if record.group == 1 else r"{g(i)}"
     groups = rf", \quad g(i) = \lceil i / {record.group} \rceil" if record.group > 1 else ""
+    biased = rf"\frac{{Q_i K_{key}^\top}}{{\sqrt{{d_k}}}} + B_i"
+    added = (
+        [("bias", biased, f"{maps} + {(h, n, n)} → {maps}")] if record.steps.attention.biased_scores is not None else []
+    )
+    score = biased if added else rf"\frac{{Q_i K_{key}^\top}}{{\sqrt{{d_k}}}}"
     return [
         (
             "scores",
@@ -131,14 +143,15 @@ def _from_the_product_on(record: Record) -> list[Told]:
             rf"\frac{{Q_i K_{key}^\top}}{{\sqrt{{d_k}}}}, \qquad \sqrt{{d_k}} = \sqrt{{{d_k}}} = {math.sqrt(d_k):.2f}",
             f"{maps} → {maps}",
         ),
+        *added,
         (
             "mask",
-            rf"\frac{{Q_i K_{key}^\top}}{{\sqrt{{d_k}}}} + M, \qquad M \in \{{0, -\infty\}}",
+            rf"{score} + M, \qquad M \in \{{0, -\infty\}}",
             f"{maps} + {(n, n)} → {maps}",
         ),
         (
             "softmax",
-            rf"A_i = \mathrm{{softmax}}\left(\frac{{Q_i K_{key}^\top}}{{\sqrt{{d_k}}}} + M\right)",
+            rf"A_i = \mathrm{{softmax}}\left({score} + M\right)",
             f"{maps} → {maps}",
         ),
         ("mix", rf"\mathrm{{head}}_i = A_i V_{key}", f"{maps} · {heads} → {heads}"),
@@ -175,6 +188,8 @@ def _tensors(record: Record) -> dict[StageKey, dict[str, Tensor]]:
         "output": {"output": tensor(steps.output)},
         "rotate": turned,
     }
+    if steps.biased_scores is not None:
+        made["bias"] = {"biased_scores": steps.biased_scores}
     if steps.normed_queries is not None and steps.normed_keys is not None:
         made["qk_norm"] = {"Q": steps.normed_queries, "K": steps.normed_keys}
     return made

@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 
 from analysis.evidence.controls import mask_id
+from analysis.positions.layers import layers
 from model import AttentionModel, HeadworkError, Mask
 from model.tokenizers.tokens import Tokens
 
@@ -51,18 +52,18 @@ def by_offset(maps: NDArray[np.float32], counts_as: NDArray[np.bool_], farthest:
     """Mean over queries i of the weight on key i + o, for o = −farthest … farthest.
 
     Args:
-        maps: (L, h, N, N).
+        maps: (…, N, N).
         counts_as: (N,), True = the token is a query and a key of the mean; special tokens aren't.
         farthest: the largest |o|.
 
     Returns:
-        (L, h, 2 · farthest + 1); NaN where no query has such a key.
+        (…, 2 · farthest + 1); NaN where no query has such a key.
     """
-    found = np.full((*maps.shape[:2], 2 * farthest + 1), np.nan, dtype=np.float32)
+    found = np.full((*maps.shape[:-2], 2 * farthest + 1), np.nan, dtype=np.float32)
     for place, offset in enumerate(range(-farthest, farthest + 1)):
         queries = _queries(counts_as, offset)
         if len(queries):
-            found[..., place] = maps[:, :, queries, queries + offset].mean(axis=-1)
+            found[..., place] = maps[..., queries, queries + offset].mean(axis=-1)
     return found
 
 
@@ -74,7 +75,6 @@ def _queries(counts_as: NDArray[np.bool_], offset: int) -> NDArray[np.int64]:
     return queries[counts_as[keys]]
 
 
-@torch.inference_mode()
 def offsets(model: AttentionModel, tokens: Tokens, mask: Mask) -> Offsets:
     """Every head's mean weight by offset in one text, with its words and with the same token in every place.
 
@@ -88,16 +88,18 @@ def offsets(model: AttentionModel, tokens: Tokens, mask: Mask) -> Offsets:
     allowed = mask.allowed(len(tokens), torch.tensor(tokens.is_padding))
     ids = torch.tensor([tokens.ids, [one if own else id_ for own, id_ in zip(counts_as, tokens.ids, strict=True)]])
     types = model.token_types(tokens)
-    maps = model.transformer(ids, allowed, token_types=None if types is None else types.expand(2, -1)).attention.numpy()
+    types = None if types is None else types.expand(2, -1)
     span = int(np.flatnonzero(counts_as)[-1] - np.flatnonzero(counts_as)[0]) + 1
     farthest = min(FARTHEST, max(span - LEAST_QUERIES, 1))
     average = partial(by_offset, counts_as=counts_as, farthest=farthest)
+    found = [average(maps.numpy()) for _, maps in layers(model.transformer, ids, allowed, types)]  # L of (2, h, O)
+    words, places = np.stack(found, axis=1)
     offsets = np.arange(-farthest, farthest + 1)
     return Offsets(
         offsets,
         np.array([len(_queries(counts_as, offset)) for offset in offsets.tolist()]),
-        average(maps[:, 0]),
-        average(maps[:, 1]),
+        words,
+        places,
         repeated,
     )
 

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from analysis.positions.exact import run_exactly, runs_exactly
+from analysis.positions.layers import layers, runs_exactly
 from model import AttentionModel, Mask
 from model.errors import HeadworkError
 from model.seeds import mixed_seed
@@ -29,12 +29,12 @@ class Shuffled:
     Attributes:
         labels: of the text's N tokens.
         order: (N,), order[i] = where the copy's token i stands in the text.
-        maps: (L, h, N, N) of the text.
-        copy_maps: (L, h, N, N) of the copy, in the copy's order.
+        maps: (h, N, N) of the text, in the layer that was asked for.
+        copy_maps: (h, N, N) of the copy, in the copy's order.
         apart: (N,), for each token of the copy the largest difference between its output and the one that the same
             token has in the text.
         allowed: (N, N), who may attend to whom, by place: the same for the text and its copy.
-        map_apart: largest difference between the copy's maps and the text's, put into the copy's order.
+        map_apart: largest difference between the copy's maps and the text's in any layer, put into the copy's order.
         scale: root mean square of the text's outputs, which `apart` is to be read against.
     """
 
@@ -96,9 +96,8 @@ def check_order(tokens: Tokens, order: tuple[int, ...]) -> None:
         raise HeadworkError("This order doesn't fit the sentence: it must name each of its tokens once.")
 
 
-@torch.inference_mode()
 def compare(
-    model: AttentionModel, tokens: Tokens, order: tuple[int, ...], mask: Mask, *, placed: bool = True
+    model: AttentionModel, tokens: Tokens, order: tuple[int, ...], mask: Mask, *, layer: int = 0, placed: bool = True
 ) -> Shuffled:
     """The text and its copy through the model.
 
@@ -107,6 +106,7 @@ def compare(
         tokens: of the text, N of them, without padding.
         order: of the copy, see `Shuffled`.
         mask: under which both are read.
+        layer: whose maps are kept, from 0.
         placed: False = positions are off.
 
     Raises:
@@ -118,24 +118,16 @@ def compare(
     types = model.token_types(tokens)
     if types is not None:
         types = torch.cat([types, types[:, list(order)]])
-    if runs_exactly(model.transformer):
-        states, attention = run_exactly(model.transformer, ids, allowed, types, placed=placed)
-    else:
-        output = model.transformer(ids, allowed, token_types=types, placed=placed)
-        states, attention = output.hidden, output.attention
-    text, copy = attention[:, 0].numpy(), attention[:, 1].numpy()
-    hidden = states.numpy()
-    indices = np.array(order)
-    return Shuffled(
-        labels=tokens.labels,
-        order=order,
-        maps=text.astype(np.float32),
-        copy_maps=copy.astype(np.float32),
-        apart=np.abs(hidden[1] - hidden[0][indices]).max(axis=-1).astype(np.float32),
-        allowed=allowed.numpy(),
-        map_apart=float(np.abs(copy - text[:, :, indices[:, None], indices[None, :]]).max()),
-        scale=float(np.sqrt(np.square(hidden[0]).mean())),
-    )
+    exactly, places, map_apart = runs_exactly(model.transformer, len(tokens)), list(order), 0.0
+    run = layers(model.transformer, ids, allowed, types, placed=placed, exactly=exactly)
+    for number, (output, attention) in enumerate(run):  # noqa: B007 (the last output is what is wanted)
+        text, copy = attention  # (h, N, N) each
+        map_apart = max(map_apart, float((copy - text[:, places][:, :, places]).abs().max()))
+        if number == layer:
+            maps, copy_maps = text.float().numpy(), copy.float().numpy()
+    apart = (output[1] - output[0][places]).abs().amax(dim=-1)
+    scale = float(output[0].square().mean().sqrt())
+    return Shuffled(tokens.labels, order, maps, copy_maps, apart.float().numpy(), allowed.numpy(), map_apart, scale)
 
 
 @dataclass(frozen=True)
@@ -157,11 +149,14 @@ def broken(model: AttentionModel, tokens: Tokens, mask: Mask) -> Broken:
     """A text with positions and without them, in the model's own precision. Raises as `compare`."""
     ids, types = torch.tensor([tokens.ids]), model.token_types(tokens)
     allowed = mask.allowed(len(tokens), torch.tensor(tokens.is_padding))
-    on, off = (model.transformer(ids, allowed, token_types=types, placed=placed) for placed in (True, False))
-    moved = (on.attention - off.attention).abs().sum(dim=-1)[:, 0].mean(dim=-1) / 2  # (L, h)
+    runs = [layers(model.transformer, ids, allowed, types, placed=placed) for placed in (True, False)]
+    moved, outputs = [], []
+    for (output, on), (output_off, off) in zip(*runs, strict=True):
+        moved.append((on - off).abs().sum(dim=-1)[0].mean(dim=-1) / 2)  # (h,)
+        outputs = [output, output_off]
     expected = None
     if model.has_output:
-        found = [torch.softmax(model.transformer.logits(run.hidden[0, -1]), dim=-1).max(dim=-1) for run in (on, off)]
+        found = [torch.softmax(model.transformer.logits(output[0, -1]), dim=-1).max(dim=-1) for output in outputs]
         labels = [(model.tokenizer.label_of(int(best.indices)), float(best.values)) for best in found]
         expected = labels[0], labels[1]
-    return Broken(moved.numpy(), expected)
+    return Broken(torch.stack(moved).numpy(), expected)

@@ -134,6 +134,10 @@ def test_a_toy_takes_its_sizes_in_any_order_and_the_rest_from_the_defaults():
 
 def test_a_toy_of_the_usual_sizes_is_plain_toy():
     assert resolve("toy:seed=0,heads=4").id == resolve("toy:").id == resolve("toy").id == "toy"
+    assert resolve("toy:positions=sinusoidal").id == "toy"
+    assert resolve("toy: positions = alibi").id == "toy:positions=alibi"
+    with pytest.raises(HeadworkError, match="A toy's positions are"):
+        resolve("toy:positions=learned")
     assert resolve("toy:heads=2,d_model=8").id == toy_id(8, 2, 2, 0) == "toy:d_model=8,heads=2,layers=2,seed=0"
 
 

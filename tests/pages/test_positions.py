@@ -23,14 +23,14 @@ def cells(figure):
 def expected():
     model = load("minilm")
     tokens = model.tokens(TEXT)
-    return compare(model, tokens, shuffled_order(tokens, 1), Mask.bidirectional(), placed=False)
+    return compare(model, tokens, shuffled_order(tokens, 1), Mask.bidirectional(), layer=2, placed=False)
 
 
 def test_without_positions_the_page_shows_the_same_map_in_another_order(app, expected):
     app.open_page("positions", text=TEXT, layer="3", head="9")
     text, copy, rest = app.figures()[:3]
-    np.testing.assert_allclose(cells(text), expected.maps[2, 8], atol=1e-6)
-    np.testing.assert_allclose(cells(copy), expected.copy_maps[2, 8], atol=1e-6)
+    np.testing.assert_allclose(cells(text), expected.maps[8], atol=1e-6)
+    np.testing.assert_allclose(cells(copy), expected.copy_maps[8], atol=1e-6)
     assert np.abs(cells(rest)).max() < 1e-6
     assert "Order is lost" in app.words and "Without positions" in app.words
 
@@ -64,9 +64,21 @@ def test_one_word_can_not_be_shuffled(app, text):
 def test_each_way_has_its_picture(app, way, model_id):
     app.open_page("positions", tab="ways", way=way, model=model_id, text=TEXT)
     assert not app.errors
-    assert len(app.figures()) == {"sinusoidal": 2, "learned": 2 * (model_id == "minilm"), "rotary": 1, "alibi": 4}.get(
-        way, 0
+    assert (
+        len(app.figures())
+        == {"sinusoidal": 2, "learned": 2 * (model_id == "minilm"), "rotary": 1, "alibi": 4, "none": 1}[way]
     )
+
+
+@pytest.mark.parametrize("way", ["rotary", "alibi", "none"])
+def test_a_toy_takes_places_as_asked_and_its_steps_show_it(app, way):
+    app.open(model=f"toy:positions={way}", text=TEXT)
+    assert app.value("toy_positions") == way and app.link["model"] == f"toy:positions={way}"
+    app.open_page("positions", tab="ways", model=f"toy:positions={way}", text=TEXT)
+    assert app.value("positions_way") == way and not app.errors
+    app.open_page("inside", source="model", model=f"toy:positions={way}", text=TEXT)
+    names = [option for group in app.test.get("button_group") for option in str(group.proto)]
+    assert not app.errors and names
 
 
 def test_a_model_opens_on_its_own_way(app):

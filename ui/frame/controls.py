@@ -16,7 +16,7 @@ from model.catalogue import (
     resolve,
 )
 from model.tokenizers.tokens import MAX_CHARACTERS
-from model.weights.toy import TOY_BOUNDS, TOY_DEFAULTS, toy_id, toy_sizes
+from model.weights.toy import TOY_BOUNDS, TOY_DEFAULTS, TOY_POSITIONS, toy_id, toy_positions, toy_sizes
 from model.weights.trained import PREFIX
 from ui.frame import examples, links, loading, mask_choice
 from ui.frame.languages import _
@@ -25,7 +25,12 @@ MOST_CHARACTERS = 5 * MAX_CHARACTERS  # the browser drops longer pastes without 
 TOY_NAMES = {"d_model": "d_model", "heads": "heads", "layers": "layers", "seed": "seed"}
 TRAINED = "trained_models"  # session state: id → name of the models that were trained or opened in this session
 SEGMENTS = 16  # more choices than this go on a slider
-SHARED = ("text", "model", *mask_choice.KEYS, *(f"toy_{name}" for name in TOY_DEFAULTS))  # session state
+SHARED = (
+    "text",
+    "model",
+    *mask_choice.KEYS,
+    *(f"toy_{name}" for name in (*TOY_DEFAULTS, "positions")),
+)  # session state
 
 _is_new_page: ContextVar[bool] = ContextVar("is_new_page", default=False)
 _places: ContextVar[dict[str, DeltaGenerator]] = ContextVar("places")  # of this run's controls in the sidebar
@@ -122,7 +127,8 @@ def _first_model() -> None:
         return
     st.session_state["model"] = links.read("model", _named_in_link, default_id())
     if st.session_state["model"] == "toy":  # after Back the fields may say other sizes
-        st.session_state.update({f"toy_{name}": first for name, first in TOY_DEFAULTS.items()})
+        usual = {**TOY_DEFAULTS, "positions": TOY_POSITIONS[0]}
+        st.session_state.update({f"toy_{name}": first for name, first in usual.items()})
     in_link = "model" in st.query_params
     st.session_state["model_by_hand"] = in_link and not examples.brings(
         st.query_params.get("text"), st.session_state["model"]
@@ -161,7 +167,8 @@ def _model_id() -> str:
     """As chosen or typed."""
     chosen = st.session_state["model"]
     if chosen == "toy":
-        return toy_id(**{name: int(st.session_state.get(f"toy_{name}", first)) for name, first in TOY_DEFAULTS.items()})
+        sizes = {name: int(st.session_state.get(f"toy_{name}", first)) for name, first in TOY_DEFAULTS.items()}
+        return toy_id(**sizes, positions=st.session_state.get("toy_positions", TOY_POSITIONS[0]))
     return str(chosen or default_id())
 
 
@@ -198,11 +205,11 @@ def _unfold_toy() -> None:
     if not model_id.startswith("toy:"):
         return
     try:
-        sizes = toy_sizes(model_id)
+        settings = {**toy_sizes(model_id), "positions": toy_positions(model_id)}
     except HeadworkError:
         return  # stays as typed, and the page says what is wrong with it
     st.session_state["model"] = "toy"
-    for name, value in sizes.items():
+    for name, value in settings.items():
         st.session_state[f"toy_{name}"] = value
 
 
@@ -211,6 +218,20 @@ def _toy() -> None:
         least, most = TOY_BOUNDS[name]
         st.session_state.setdefault(f"toy_{name}", TOY_DEFAULTS[name])
         column.number_input(_(TOY_NAMES[name]), least, most, key=f"toy_{name}", persist_state="session")
+    st.selectbox(
+        _("Positions"),
+        TOY_POSITIONS,
+        key="toy_positions",
+        format_func=_toy_way,
+        persist_state="session",
+        width="stretch",
+    )
+
+
+def _toy_way(way: str) -> str:
+    return {"sinusoidal": _("sinusoidal"), "rotary": _("rotary (RoPE)"), "alibi": _("ALiBi"), "none": _("none")}.get(
+        way, way
+    )
 
 
 def _pick(label: str, name: str, n: int, first: int, menu: bool) -> int:

@@ -15,7 +15,7 @@ from ui.inside.controls import choose
 from viz.steps import Tiles, tiles_figure
 
 FEW, MANY = 3, 16  # tiles: beyond these, long names would meet
-MAPS = ("scores", "scale", "mask", "softmax")
+MAPS = ("scores", "scale", "bias", "mask", "softmax")
 LEGENDS = {
     "signed": "One row per token. Orange is above 0, purple below; point at a cell for its exact value.",
     "maps": "Row: query. Column: key. Orange is above 0, purple below; point at a cell for its exact value.",

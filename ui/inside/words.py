@@ -14,6 +14,7 @@ STAGE_NAMES: dict[StageKey, str] = {
     "rotate": "rotate",
     "scores": "QKᵀ",
     "scale": "÷ √d_k",
+    "bias": "− distance",
     "mask": "+ mask",
     "softmax": "softmax",
     "mix": "· V",
@@ -54,6 +55,11 @@ STAGES = {
         "Divide by √d_k",
         "A sum of d_k products spreads about √d_k times as wide as one product. Without the division, a large "
         "d_k drives softmax towards all weight on one key, where gradients are tiny.",
+    ),
+    "bias": (
+        "Subtract the distance",
+        "Each head subtracts its slope times the distance between query and key (ALiBi, Press et al. 2022): far keys "
+        "fade, and nothing is learned. It comes before the mask.",
     ),
     "mask": (
         "Add the mask",

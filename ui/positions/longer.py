@@ -130,7 +130,16 @@ def says(runs: Sequence[Run]) -> list[str]:
                 _("Not learned on {n} tokens either: {ways}.").format(n=LENGTHS[0], ways=_(", ").join(unlearned))
             )
         said.append(" ".join(parts))
-    return said
+    alibi = WAYS.index("alibi")
+    kept = [accuracies(runs, task).mean(axis=1)[alibi] for task in TASKS]
+    shares = _(", ").join(f"{_(TITLES[task])}: {percent(mean[-1])}" for task, mean in zip(TASKS, kept, strict=True))
+    is_held = all(mean[-1] >= LEARNED * mean[0] for mean in kept)
+    sentence = (
+        _("Press et al. 2022 find that ALiBi holds on longer texts. So it does here ({shares}).")
+        if is_held
+        else _("Press et al. 2022 find that ALiBi holds on longer texts. Here not on both rules ({shares}).")
+    )
+    return [*said, sentence.format(shares=shares)]
 
 
 def _about(runs: Sequence[Run], is_own: bool) -> None:

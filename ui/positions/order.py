@@ -33,7 +33,7 @@ def show() -> None:
         )
         layer, head = controls.layer_head(loaded.n_layers, loaded.n_heads, menus=True)
     found = _compare(
-        named(loaded.id), controls.model(), controls.sentence(), str(controls.mask()), seed, placed == "on"
+        named(loaded.id), controls.model(), controls.sentence(), str(controls.mask()), seed, layer, placed == "on"
     )
     _maps(found, layer, head)
     _says(found, placed == "on", controls.mask())
@@ -62,17 +62,17 @@ def _number(text: str) -> int:
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def _compare(name: str, model_id: str, text: str, mask: str, seed: int, placed: bool) -> Shuffled:
+def _compare(name: str, model_id: str, text: str, mask: str, seed: int, layer: int, placed: bool) -> Shuffled:
     """Kept under the model's name and version."""
     del name  # only tells versions of a model apart
     loaded, chosen = load_model(model_id), Mask.of(mask)
     tokens = loaded.tokens(text, chosen)
-    return compare(loaded, tokens, shuffled_order(tokens, seed), chosen, placed=placed)
+    return compare(loaded, tokens, shuffled_order(tokens, seed), chosen, layer=layer, placed=placed)
 
 
 def _maps(found: Shuffled, layer: int, head: int) -> None:
     """The text's map, the copy's, and what is left between them once the copy is put back into the text's order."""
-    text, copy = found.maps[layer, head], found.copy_maps[layer, head]
+    text, copy = found.maps[head], found.copy_maps[head]
     back = np.argsort(found.order)
     difference = copy[back[:, None], back[None, :]] - text
     names = [_("the sentence"), _("the shuffled copy"), _("copy put back, minus sentence")]

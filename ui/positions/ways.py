@@ -131,7 +131,10 @@ def _rotary(loaded: AttentionModel) -> None:
 
 def _about(found: Turned) -> str:
     if found.query_token is None:
-        return _("A random query and key of width {d_k}, base {base}.").format(d_k=found.d_k, base=f"{found.base:g}")
+        said = _(
+            "A random query and key of width {d_k}, base {base}. Choose SmolLM2 in the sidebar for a decoder's own."
+        )
+        return said.format(d_k=found.d_k, base=f"{found.base:g}")
     said = _(
         "Head {head}'s own query of “{query}” and key of “{key}”; drawn are {pairs} of {all} pairs, those that turn "
         "fastest."
@@ -143,13 +146,15 @@ def _about(found: Turned) -> str:
 def _turned_of(loaded: AttentionModel) -> Turned:
     if loaded.config.positions != "rotary":
         return turned(None, "", 0, 0)
-    return _kept_turned(named(loaded.id), loaded.id, controls.sentence())
+    with st.container(horizontal=True, gap="small"):
+        layer, head = controls.layer_head(loaded.n_layers, loaded.n_heads, menus=True)
+    return _kept_turned(named(loaded.id), loaded.id, controls.sentence(), layer, head)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
-def _kept_turned(name: str, model_id: str, text: str) -> Turned:
+def _kept_turned(name: str, model_id: str, text: str, layer: int, head: int) -> Turned:
     del name  # only tells versions of a model apart
-    return turned(load_model(model_id), text, 0, 0)
+    return turned(load_model(model_id), text, layer, head)
 
 
 def _alibi(loaded: AttentionModel) -> None:
@@ -192,8 +197,12 @@ def _biased(name: str, model_id: str, text: str, slope: int) -> Biased:
     return biased(load_model(model_id), text, 0, slope, N_HEADS)
 
 
-def _none(_loaded: AttentionModel) -> None:
-    st.markdown(plain(_("The tab “Order lost and kept” shows it: positions off, the sentence and its shuffled copy.")))
+def _none(loaded: AttentionModel) -> None:
+    found = _biased(named(loaded.id), loaded.id, controls.sentence(), 0)
+    shown = Maps(found.content, found.allowed, found.labels)
+    chart(weight_map(shown, panel(_("contents alone")), t=_), "positions_content", grown=True)
+    said = _("Head 1-1 of {model} with positions off: the same word has the same row wherever it stands.")
+    st.markdown(plain(said.format(model=_(loaded.label))))
 
 
 PICTURES: dict[str, Callable[[AttentionModel], None]] = {

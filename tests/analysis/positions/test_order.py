@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from analysis.positions.exact import run_exactly
+from analysis.positions.layers import layers
 from analysis.positions.order import broken, compare, shuffled_order
 from model import HeadworkError, Mask, Transformer, TransformerConfig
 from tests.models import load, tiny_decoder
@@ -23,7 +23,7 @@ def test_without_positions_a_shuffled_copy_has_the_same_outputs_and_maps_in_its_
     found = shuffled(load(model_id), placed=False)
     assert found.is_order_lost and found.largest < 1e-12 and found.map_apart < 1e-12
     order = np.array(found.order)
-    np.testing.assert_allclose(found.copy_maps, found.maps[:, :, order[:, None], order[None, :]], atol=1e-7)
+    np.testing.assert_allclose(found.copy_maps, found.maps[:, order[:, None], order[None, :]], atol=1e-7)
 
 
 def test_with_positions_they_differ():
@@ -61,14 +61,23 @@ def test_an_order_that_names_a_token_twice_is_refused():
         compare(model, tokens, (0, 1, 1, 3), BOTH)
 
 
-def test_the_exact_run_is_the_models_own_in_float64():
+@pytest.mark.parametrize("exactly", [True, False])
+def test_a_run_layer_by_layer_is_the_models_own(exactly):
     torch.manual_seed(0)
-    plain = Transformer(TransformerConfig(20, 16, 2, 2, 32, dropout=0.0)).eval()
+    plain = Transformer(TransformerConfig(20, 16, 2, 2, 32, dropout=0.0, norm="pre", final_norm=True)).eval()
     ids, mask = torch.tensor([[1, 2, 3]]), CAUSAL.allowed(3)
-    hidden, maps = run_exactly(plain, ids, mask, None, placed=True)
-    expected = plain.double()(ids, mask)
-    torch.testing.assert_close(hidden, expected.hidden, atol=1e-6, rtol=0)  # its embeddings are of float32
-    torch.testing.assert_close(maps, expected.attention, atol=1e-6, rtol=0)
+    outputs, maps = zip(*layers(plain, ids, mask, None, exactly=exactly), strict=True)
+    assert maps[0].dtype == (torch.float64 if exactly else torch.float32)
+    expected = (plain.double() if exactly else plain)(ids, mask)
+    torch.testing.assert_close(outputs[-1], expected.hidden, atol=1e-6, rtol=0)  # the embeddings are of float32
+    torch.testing.assert_close(torch.stack(maps), expected.attention, atol=1e-6, rtol=0)
+
+
+def test_512_tokens_are_compared():
+    model = load("minilm")
+    tokens = model.tokens("a b c d e f g h " * 80)
+    found = compare(model, tokens, shuffled_order(tokens, 1), BOTH, placed=False)
+    assert len(tokens) == 512 and found.maps.shape == (12, 512, 512) and found.is_order_lost
 
 
 def test_what_breaks_is_the_weight_that_moves():
