@@ -20,6 +20,7 @@ SCRIPTS = {  # besides encoding.js, which all of them share
     "learning": ("learning.js",),
     "mask_grid": ("mask_grid.js",),
     "block_diagram": ("block_diagram.js",),
+    "architectures": ("architectures.js",),
     "kept": ("kept.js",),
 }
 

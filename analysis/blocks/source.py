@@ -14,6 +14,7 @@ from typing import Any
 from model.alibi import alibi_bias
 from model.attention import MultiHeadAttention, scaled_dot_product_attention
 from model.blocks import FeedForward, TransformerBlock
+from model.decoder_block import DecoderBlock
 from model.norms import LayerNorm, RMSNorm
 from model.positions import Embeddings, sinusoidal_positions
 from model.rotary import rotate
@@ -58,6 +59,9 @@ _PLACES: dict[str, tuple[Callable[..., Any], str, str]] = {
     "mix": (scaled_dot_product_attention, "mixed = attention @ v", ""),
     "concat": (MultiHeadAttention.merge_heads, "return", ""),
     "output": (_forward, "concatenated =", "output: Tensor"),
+    "context": (_forward, "context = x if", ""),
+    "self_attention": (DecoderBlock.forward, "attended, attention = self.attention", ")"),
+    "cross": (DecoderBlock.forward, "crossed, cross = self.cross_attention", ")"),
     "attention": (TransformerBlock.forward, "attended, attention = self.attention", ")"),
     "attention_sum": (TransformerBlock.forward, "attention_sum = x +", ""),
     "middle": (TransformerBlock.forward, "middle =", ""),

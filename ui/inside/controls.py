@@ -6,6 +6,7 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from analysis.blocks.pair import Pair
 from analysis.blocks.record import Record
 from analysis.blocks.worked_examples import EXAMPLES, Sizes, check_sizes
 from model import HeadworkError, Mask
@@ -21,11 +22,13 @@ SOURCES = {
     "example": "Worked example",
     "sentence": "Your sentence",
     "model": "Model in the sidebar",
+    "pair": "Encoder and decoder",
 }
 NEEDS = {
     "example": ["mask"],
     "sentence": ["sentence", "mask"],
     "model": ["sentence", "model", "mask"],
+    "pair": ["sentence"],
 }  # of the sidebar
 EXAMPLE_NAMES = {
     "cat": "猫 吃 鱼: 8 wide, 2 heads, seed 42",
@@ -35,10 +38,15 @@ EXAMPLE_NAMES = {
 OWN = Sizes(d_model=16, heads=4, d_ff=64, layers=2, norm="pre", activation="gelu", seed=0)
 NORMS: dict[NormPlace, str] = {"post": "post-LN", "pre": "pre-LN"}
 ACTIVATIONS: dict[Activation, str] = {"relu": "ReLU", "gelu": "GELU", "swiglu": "SwiGLU"}
+TARGETS = (
+    "老师 表扬 了 学生 。",
+    "The teacher praised the students.",
+)  # for a source without Chinese, and for one with
+MOST_TARGET = 400  # characters
 GOOD = "inside_possible"  # session state: the last sizes that were possible
 
 
-def record() -> Record:
+def shown() -> Record | Pair:
     """Everything above the tabs, and the forward that it asks for.
 
     Raises:
@@ -50,6 +58,8 @@ def record() -> Record:
         controls.show(*NEEDS[source])
         if source == "example":
             return _example()
+        if source == "pair":
+            return _pair()
         if source == "model":
             found = _model()
     if source == "sentence":
@@ -68,6 +78,26 @@ def source() -> str:
 def example_sizes() -> Sizes:
     """The sizes of the chosen worked example."""
     return EXAMPLES.get(str(st.session_state.get("inside_example")), EXAMPLES["cat"])
+
+
+def _pair() -> Pair:
+    """The source of the sidebar, and a target of one's own; while none is typed, one in another language."""
+    source = controls.sentence()
+    first = TARGETS[any("\u4e00" <= letter <= "\u9fff" for letter in source)]
+    if "inside_target" not in st.session_state:
+        st.session_state["inside_target"] = links.read("target", str, "", key="inside_target")
+    said = _("The decoder reads it after a start mark <s>. The source is the sentence in the sidebar.")
+    typed = st.text_input(
+        _("Target"),
+        key="inside_target",
+        placeholder=first,
+        max_chars=MOST_TARGET,
+        help=said,
+        width=330,
+        persist_state="session",
+    )
+    links.write("target", typed, "")
+    return runs.pair(source, typed.strip() or first)
 
 
 def _example() -> Record:

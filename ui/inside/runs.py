@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import torch
 
+from analysis.blocks.pair import Pair, run_pair
 from analysis.blocks.record import Record, Stack, record_forward, record_layer, run_stack
 from analysis.blocks.worked_examples import BOUNDS, LABELS, Sizes, check_sizes, sentence_example, worked_example
 from model import AttentionModel, Mask
@@ -17,6 +18,7 @@ from ui.frame.loading import load_model, named
 
 MOST_BYTES = 192_000_000  # one layer at 512 tokens: 110 MB of the built-in model, 170 MB of BERT-base; 10 MB at 16
 records = ByteCache(MOST_BYTES, at_once=os.cpu_count())  # each run takes up to 100 MB beside what is kept
+pairs = ByteCache(MOST_BYTES // 12)  # 64 tokens of each text: 0.6 MB
 stacks = ByteCache(MOST_BYTES // 3)  # at 512 tokens 23 MB of the built-in model, 57 MB of SmolLM2-135M
 
 
@@ -46,6 +48,15 @@ def trained(text: str, model_id: str, mask: Mask, layer: int) -> Record:
     key = (text, named(model_id), mask)
     kept = records.get(("trained", *key, layer), lambda: _without_model(_trained(text, loaded, key, layer)))
     return replace(kept, stack=_of(kept.stack, loaded))
+
+
+def pair(source: str, target: str) -> Pair:
+    """Two texts through encoder only, decoder only, encoder and decoder, all of them untrained.
+
+    Raises:
+        HeadworkError: one of the texts is empty.
+    """
+    return pairs.get((source, target), lambda: run_pair(source, target))
 
 
 @torch.inference_mode()

@@ -1,6 +1,7 @@
 """What "Inside a block" says about each step. Formulas are LaTeX and the same in every language."""
 
 from analysis.blocks.block_steps import BoxKey, branches
+from analysis.blocks.pair import AttentionKey
 from analysis.blocks.record import Record
 from analysis.blocks.rotary_pair import rotary_width
 from analysis.blocks.steps import StageKey
@@ -206,3 +207,81 @@ def mean_of_heads(heads: float, mean: float, most: float) -> str:
     if mean - heads >= BLURRED * most:
         return "The heads' rows are sharper than their mean: averaging blurs what each head picks out."
     return "The heads pick out much the same keys, so their mean is about as sharp as they are."
+
+
+ARCHITECTURES = {
+    "encoder_only": (
+        "Encoder only",
+        "Reads a whole text both ways and gives each token a vector: to classify, to tag words, to search. BERT "
+        "(Devlin et al. 2019).",
+    ),
+    "decoder_only": (
+        "Decoder only",
+        "Reads from left to right and writes the next token, again and again: text, dialogue, code. GPT (Radford et "
+        "al. 2018).",
+    ),
+    "encoder_decoder": (
+        "Encoder and decoder",
+        "Reads one text whole and writes another: translation, summaries. Vaswani et al. 2017, section 3.1; BART, T5.",
+    ),
+}
+_BOTH_WAYS = "Every token sees the whole source."
+_PAST = "Every token sees itself and those before it."
+PARTS: dict[AttentionKey, tuple[str, str, str]] = {
+    "encoder_only": (
+        "Self-attention",
+        _BOTH_WAYS,
+        "Queries, keys and values all come from the source. It can't be trained to write the next token: that would "
+        "stand in plain sight.",
+    ),
+    "decoder_only": (
+        "Masked self-attention",
+        _PAST,
+        "Queries, keys and values come from one text. The mask hides what is still to be written, so every position "
+        "can be trained at once.",
+    ),
+    "encoder": (
+        "Self-attention",
+        _BOTH_WAYS,
+        "The source is known as a whole before the first word is written, so nothing needs to be hidden.",
+    ),
+    "decoder": (
+        "Masked self-attention",
+        "Every target token sees itself and those before it.",
+        "Here the decoder reads what it has written so far. It doesn't see the source yet.",
+    ),
+    "cross": (
+        "Cross-attention",
+        "Every target token sees the whole source.",
+        "Queries come from the target, keys and values from what the encoder made of the source: each row mixes source "
+        "tokens. Nothing else carries the source to the decoder.",
+    ),
+}
+CROSS_NAMES: dict[StageKey, str] = {"input": "x and c"}
+CROSS = {
+    "input": (
+        "Two inputs",
+        "x is the target after masked self-attention, a row for each of N_q tokens. c, in the code context, is what the "
+        "encoder made of the source, a row for each of N_k.",
+    ),
+    "project": (
+        "Queries from x, keys and values from c",
+        "The only place where cross-attention differs from self-attention: K and V read c, the source.",
+    ),
+    "split": ("Split into heads", STAGES["split"][1]),
+    "scores": (
+        "How well each target token fits each source token",
+        "Each cell is the dot product of one query of the target with one key of the source: N_q rows, N_k columns.",
+    ),
+    "scale": STAGES["scale"],
+    "softmax": (
+        "Softmax: the map of cross-attention",
+        "Each row sums to 1 over the source. No causal mask: the whole source may be seen at every row.",
+    ),
+    "mix": (
+        "The weighted sum of the source's values",
+        "Each row of the target becomes a mix of rows of the source. From here on there are N_q rows.",
+    ),
+    "concat": STAGES["concat"],
+    "output": STAGES["output"],
+}

@@ -35,6 +35,7 @@ from ui.frame.mask_choice import BASES
 from ui.frame.shell import MENU
 from ui.heads import card, choices, corpus, gender, labour, own, page, used, words
 from ui.heads import sentence as heads_sentence
+from ui.inside import words as inside_words
 from ui.learn import controls, export
 from ui.learn import page as learn_page
 from ui.learn import words as learn_words
@@ -103,6 +104,9 @@ def sentences():
     for task in (PEEK, *TRANSLATIONS.values()):
         yield from ((sentence, "model/tasks") for sentence in (task.title, task.about, task.note))
     yield from ((name, "model/tasks/translate.py") for name in CLASSES)
+    for told in (inside_words.ARCHITECTURES, inside_words.PARTS, inside_words.CROSS):
+        yield from ((sentence, "ui/inside/words.py") for several in told.values() for sentence in several)
+    yield from ((name, "ui/inside/words.py") for name in inside_words.CROSS_NAMES.values())
     for titles in (controls.MASKS, learn_page.TABS, export.PAGES):
         yield from ((title, "ui/learn_*.py") for title in titles.values())
     for name, text in {**vars(controls), **vars(learn_words)}.items():
