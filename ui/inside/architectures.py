@@ -59,7 +59,7 @@ def _shapes(opened: AttentionKey, pair: Pair) -> str:
 
 def _diagrams(pair: Pair) -> AttentionKey:
     if OPEN not in st.session_state:
-        st.session_state[OPEN] = links.read("part", links.one_of(list(pair.looks)), FIRST, key=OPEN)
+        st.session_state[OPEN] = links.read("part", links.one_of(list(pair.looks)), str(FIRST), key=OPEN)
     chosen: AttentionKey = st.session_state[OPEN]
 
     def opened() -> None:

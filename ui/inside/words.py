@@ -261,8 +261,8 @@ CROSS_NAMES: dict[StageKey, str] = {"input": "x and c"}
 CROSS = {
     "input": (
         "Two inputs",
-        "x is the target after masked self-attention, a row for each of N_q tokens. c, in the code context, is what the "
-        "encoder made of the source, a row for each of N_k.",
+        "x is the target after masked self-attention, a row for each of N_q tokens. c, in the code context, is what "
+        "the encoder made of the source, a row for each of N_k.",
     ),
     "project": (
         "Queries from x, keys and values from c",
