@@ -210,7 +210,10 @@ def movement(record: Record, token: int) -> Movement:
         return array((sublayer(sign * x) - sublayer(x)).abs()).max(axis=-1)  # type: ignore[no-any-return]
 
     return Movement(
-        attention=moved(lambda x: block.attention(x, mask, rotation=record.rotation)[0], tensor(steps.attention_input)),
+        attention=moved(
+            lambda x: block.attention(x, mask, rotation=record.rotation, bias=record.bias)[0],
+            tensor(steps.attention_input),
+        ),
         ffn=moved(block.ffn, tensor(steps.ffn_input)) if block.d_ff else None,
     )
 

@@ -65,6 +65,12 @@ class Record:
     stack: Stack
     rotation: Rotation | None = None
 
+    @property
+    def bias(self) -> Tensor | None:
+        """What positions added to the scores, (1, h, N, N); None where they add nothing."""
+        made = self.steps.attention
+        return None if made.biased_scores is None or made.scores is None else made.biased_scores - made.scores
+
     def of_head(self, head: int) -> Record:
         """The same, with another head looked at."""
         return replace(self, head=head)
@@ -125,7 +131,8 @@ class Record:
 def run_stack(transformer: Transformer, x: Tensor, allowed: Tensor) -> Stack:
     """Embeddings x (1, N, d_model) through a whole model, under a mask (N, N) that its own windows are laid over."""
     masks = transformer.layer_masks(allowed, x.size(1))
-    return _run(transformer.blocks, x, masks, transformer.rotation(None, x), transformer=transformer)[0]
+    turn, bias = transformer.rotation(None, x), transformer.position_bias(None, x, x.size(1))
+    return _run(transformer.blocks, x, masks, turn, bias=bias, transformer=transformer)[0]
 
 
 @torch.inference_mode()
@@ -145,7 +152,7 @@ def record_layer(stack: Stack, allowed: Tensor, labels: Sequence[str], *, layer:
     mask = model.layer_masks(allowed, x.size(1))[layer]
     turn, block, steps = model.rotation(None, x), model.blocks[layer], BlockSteps()
     assert isinstance(block, TransformerBlock)
-    block(x, _mask(mask), rotation=turn, steps=steps)
+    block(x, _mask(mask), rotation=turn, bias=model.position_bias(None, x, x.size(1)), steps=steps)
     visible = allowed if mask is None else mask
     return Record(tuple(labels), visible.numpy(), layer, head, block, steps, stack, turn)
 
@@ -184,6 +191,7 @@ def _run(
     masks: Tensor | Sequence[Tensor | None],
     rotation: Rotation | None,
     *,
+    bias: Tensor | None = None,
     layer: int | None = None,
     transformer: Transformer | None = None,
 ) -> tuple[Stack, tuple[TransformerBlock, BlockSteps] | None]:
@@ -193,7 +201,7 @@ def _run(
         assert isinstance(block, TransformerBlock)
         steps = BlockSteps() if number == layer else None
         mask = masks if isinstance(masks, Tensor) else masks[number]
-        x, attention = block(x, _mask(mask), rotation=rotation, steps=steps)
+        x, attention = block(x, _mask(mask), rotation=rotation, bias=bias, steps=steps)
         hidden.append(array(x))
         weight: Tensor = block.attention.W_q.weight  # type: ignore[assignment]
         maps = [*maps[:1], array(attention)]  # of the first and the last so far

@@ -105,13 +105,14 @@ class Runner:
         self.n_shared = _n_shared(ids, allowed) if share and last_only else 0
         self.x = transformer.embeddings(ids)  # (B, N, d_model)
         self.rotation = transformer.rotation(None, self.x)
+        self.bias = transformer.position_bias(None, self.x, ids.size(1))  # (h, N, N), where positions add to scores
 
     def whole(self) -> Whole:
         """The run with everything on."""
         x, states, mixed, attended, ffn, looks = self.x, [self.x], [], [], [], []
         for layer, block in enumerate(self.blocks):
             steps = BlockSteps()
-            x, attention = block(x, self.masks[layer], rotation=self.rotation, steps=steps)
+            x, attention = block(x, self.masks[layer], rotation=self.rotation, bias=self.bias, steps=steps)
             states.append(x)
             mixed.append(_there(steps.attention.concatenated))
             attended.append(_there(steps.attention.output))
@@ -143,7 +144,7 @@ class Runner:
                 x = x if start is None else torch.cat((start.repeat_interleave(len(self.ids), dim=0), x), dim=1)
                 x = self._last_token(x)
             elif start is None:
-                x, _ = self.blocks[layer](x, self.masks[layer], rotation=self.rotation)
+                x, _ = self.blocks[layer](x, self.masks[layer], rotation=self.rotation, bias=self.bias)
             else:
                 start, x = self._after_shared(layer, start, x)
         return self.normed(x[:, -1:] if self.last_only else x)
@@ -175,11 +176,13 @@ class Runner:
         x = self.x
         for layer, block in enumerate(self.blocks):
             if not heads.get(layer):
-                x, _ = block(x, self.masks[layer], rotation=self.rotation)
+                x, _ = block(x, self.masks[layer], rotation=self.rotation, bias=self.bias)
                 continue
             steps = AttentionSteps()
             attention_input = block.attention_norm(x) if block.norm == "pre" else x
-            attended, _ = block.attention(attention_input, self.masks[layer], rotation=self.rotation, steps=steps)
+            attended, _ = block.attention(
+                attention_input, self.masks[layer], rotation=self.rotation, bias=self.bias, steps=steps
+            )
             attended = self._without(layer, heads[layer], _there(steps.concatenated), attended, instead)
             x = finish(block, x, attended)
         return self.normed(x[:, -1:] if self.last_only else x)
@@ -233,15 +236,16 @@ class Runner:
         if self.rotation is not None:
             cosines, sines = self.rotation  # (N, width)
             turns = (cosines[:n], sines[:n]), (cosines[n:], sines[n:])
-        start, _ = block(start, masks[0], rotation=turns[0], cache=own)
+        biases = (None, None) if self.bias is None else (self.bias[..., :n, :n], self.bias[..., n:, :])
+        start, _ = block(start, masks[0], rotation=turns[0], bias=biases[0], cache=own)
         given.append(*(_there(each).repeat_interleave(len(self.ids), dim=0) for each in (own.keys, own.values)))
-        x, _ = block(x, masks[1], rotation=turns[1], cache=given)
+        x, _ = block(x, masks[1], rotation=turns[1], bias=biases[1], cache=given)
         return start, x
 
     def _last_token(self, x: Tensor) -> Tensor:
         """The last layer for the last token alone, which meets the keys and values of all: (B', 1, d_model)."""
         if x.size(1) == 1:
-            return self.blocks[-1](x, self.masks[-1], rotation=self.rotation)[0]  # type: ignore[no-any-return]
+            return self.blocks[-1](x, self.masks[-1], rotation=self.rotation, bias=self.bias)[0]  # type: ignore[no-any-return]
         block, mask = self.blocks[-1], self.masks[-1]
         attention = block.attention
         earlier = x[:, :-1]
@@ -257,7 +261,8 @@ class Runner:
             of_last = (cosines[-1:], sines[-1:])
         cache = LayerCache()
         cache.append(keys, values)
-        x, _ = block(x[:, -1:], None if mask is None else mask[-1:], rotation=of_last, cache=cache)
+        bias = None if self.bias is None else self.bias[..., -1:, :]
+        x, _ = block(x[:, -1:], None if mask is None else mask[-1:], rotation=of_last, bias=bias, cache=cache)
         return x
 
 

@@ -62,17 +62,18 @@ def switch_off_each(model: AttentionModel, text: str, mask: Mask | str = "bidire
     transformer = model.transformer
     visible = None if bool(allowed.all()) else allowed
     masks = list(allowed) if allowed.dim() == 3 else [visible] * model.n_layers  # windows are in a layer's own mask
-    turn = transformer.rotation(None, states[0])
+    turn, bias = transformer.rotation(None, states[0]), transformer.position_bias(None, states[0], len(tokens))
     final = whole.hidden[0]  # (N, d_model)
     size = final.norm(dim=-1).clamp(min=torch.finfo(final.dtype).tiny)  # (N,)
     changes = []
     for layer in range(model.n_layers):
         block = transformer.blocks[layer]
         head_masks = 1 - torch.eye(model.n_heads)  # (h, h), row i: head i is off
-        without = [block(states[layer], masks[layer], rotation=turn, head_mask=off)[0] for off in head_masks]
+        own = masks[layer]
+        without = [block(states[layer], own, rotation=turn, bias=bias, head_mask=off)[0] for off in head_masks]
         x = torch.cat(without)  # (h, N, d_model)
         for above in range(layer + 1, model.n_layers):
-            x, _ = transformer.blocks[above](x, masks[above], rotation=turn)
+            x, _ = transformer.blocks[above](x, masks[above], rotation=turn, bias=bias)
         if transformer.final_norm is not None:
             x = transformer.final_norm(x)
         changes.append((x - final).norm(dim=-1) / size)  # (h, N)

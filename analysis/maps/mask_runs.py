@@ -32,7 +32,7 @@ class Arrays:
 
 @dataclass(frozen=True, eq=False)
 class LayerScores(Arrays):
-    """S = q kᵀ / √d_k of every head of one layer, (h, N, N), before the mask is added."""
+    """S = q kᵀ / √d_k, and what positions add, of every head of one layer, (h, N, N), before the mask is added."""
 
     scores: Singles
 
@@ -46,10 +46,12 @@ def layer_scores(model: AttentionModel, text: str, mask: Mask, layer: int) -> La
     x = output.hidden_states[layer]  # (1, N, d_model)
     steps = AttentionSteps()
     visible = allowed if allowed.dim() == 2 else allowed[layer]  # layers with windows have masks of their own
-    turn = model.transformer.rotation(None, x)
-    block.attention(block.attention_norm(x) if block.norm == "pre" else x, visible, rotation=turn, steps=steps)
-    assert steps.scores is not None
-    return LayerScores(read_only(steps.scores[0]))
+    turn, bias = model.transformer.rotation(None, x), model.transformer.position_bias(None, x, x.size(1))
+    attention_input = block.attention_norm(x) if block.norm == "pre" else x
+    block.attention(attention_input, visible, rotation=turn, bias=bias, steps=steps)
+    scores = steps.scores if steps.biased_scores is None else steps.biased_scores
+    assert scores is not None
+    return LayerScores(read_only(scores[0]))
 
 
 def without_padding(mask: Mask) -> Mask:

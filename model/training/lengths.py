@@ -30,7 +30,7 @@ from model.tasks.task import Defaults, Relation, Size, Task
 from model.training.adamw import AdamW
 from model.training.frames import loss_of
 from model.training.network import Network, new_network
-from model.training.training import one_cycle
+from model.training.run import one_cycle
 from model.transformer import TransformerConfig
 from model.version import app_version
 
