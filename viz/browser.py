@@ -22,6 +22,9 @@ SCRIPTS = {  # besides encoding.js, which all of them share
     "block_diagram": ("block_diagram.js",),
     "architectures": ("architectures.js",),
     "kept": ("kept.js",),
+    "prediction": ("prediction_kinds.js", "prediction_number.js", "prediction_cells.js", "prediction.js"),
+    "lesson_shelf": ("lesson_progress.js", "lesson_shelf.js"),
+    "lesson_steps": ("lesson_progress.js", "lesson_steps.js"),
 }
 
 

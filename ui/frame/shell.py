@@ -25,6 +25,7 @@ LARGE = (
 MENU = {
     "Look": {
         "attention": "Attention",
+        "lessons": "Lessons",
         "masks": "Masks",
         "inside": "Inside a block",
         "positions": "Positions",

@@ -1,0 +1,57 @@
+"""The picture of an answer: a figure, or the app's own instruments with what the answer is about."""
+
+from collections.abc import Hashable, Sequence
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from ui.frame import components
+from ui.frame.captions import CHART, text_scale
+from ui.frame.languages import _, translator
+from ui.lessons import projector
+from ui.lessons.asked import Asked, language_now
+from viz.larger import larger
+from viz.lessons import AllHeads, Sentence, draw
+from viz.style import Style
+from viz.token_strip import StripLook
+
+MOST_SENTENCES = 6
+
+
+def picture(asked: Asked) -> None:
+    """Draws what shows the answer to a step."""
+    drawn = draw(asked.answer, asked.step.picture, translator(), language_now())
+    with st.container(key="lesson-picture"):
+        if isinstance(drawn, go.Figure):
+            figure = larger(drawn, projector.scale())
+            st.plotly_chart(figure, key="lesson_figure", config=CHART, width="stretch")
+        elif isinstance(drawn, AllHeads):
+            _all_heads(drawn, asked.name)
+        elif drawn is not None:
+            _sentences(drawn[:MOST_SENTENCES], asked.name)
+
+
+def _all_heads(drawn: AllHeads, name: Hashable) -> None:
+    _sentences([drawn.sentence], (name, "winner"))
+    components.overview(
+        drawn.attention,
+        drawn.allowed,
+        selected=drawn.selected,
+        metric=drawn.metric,
+        style=Style(text_scale=projector.scale()),
+        source=(name, "race"),
+        key="lesson_race",
+    )
+
+
+def _sentences(drawn: Sequence[Sentence], name: Hashable) -> None:
+    for at, each in enumerate(drawn):
+        if each.is_right is not None:
+            st.markdown("**●** " + _("looks where it should") if each.is_right else "**✕** " + _("looks elsewhere"))
+        components.token_strip(
+            each.shown,
+            each.chosen,
+            StripLook(Style(text_scale=text_scale()), tile=0, height=220),
+            source=(name, at),
+            key=f"lesson_strip_{at}",
+        )

@@ -1,0 +1,133 @@
+"""The page Lessons: a shelf, or one step at a time: a guess, then the answer on the live picture."""
+
+import streamlit as st
+
+from analysis.lessons import Lesson
+from model import HeadworkError
+from ui.frame.captions import page_title, small
+from ui.frame.languages import _, explain, plain
+from ui.lessons import class_room, guesses, live, places, prediction, printing, projector, self_test, shelf, steps
+from ui.lessons.asked import Asked, ask, own_text, take_text
+
+STYLE = """<style>
+.st-key-lesson { gap: 0.6rem; }
+.st-key-lesson-question h2 { padding: 0 0 0.25rem; font-size: 1.5rem; line-height: 1.3; }
+.st-key-lesson-covered { border: 1px dashed #8a9096; border-radius: 0.375rem; min-height: 16rem; }
+.st-key-lesson-foot { margin-top: 0.25rem; }
+@media (max-width: 640px) {
+  .st-key-lesson-question h2 { font-size: 1.25rem; }
+  [data-testid=stColumn]:has(.st-key-lesson-covered) { display: none; }
+}
+</style>"""
+
+
+def show() -> None:
+    """The page."""
+    lesson = places.opened()
+    places.write(lesson)
+    if lesson is None:
+        page_title(_("Predict, then look"))
+        shelf.show()
+        return
+    projector.look()
+    st.html(STYLE)
+    at = places.place(lesson)
+    with st.container(key="lesson"):
+        if at == len(lesson.steps):
+            self_test.show(lesson)
+        else:
+            _step(lesson, at)
+
+
+def _step(lesson: Lesson, at: int) -> None:
+    bar = st.container(key="lesson-bar")
+    try:
+        asked = ask(lesson, at)
+    except HeadworkError as error:
+        with bar:
+            steps.bar(lesson, at)
+        if not own_text(lesson, lesson.steps[at]):
+            raise
+        st.error(explain(error), icon="✋")
+        st.button(_("Back to the lesson's sentence"), on_click=take_text, args=(lesson, lesson.steps[at], ""))
+        return
+    guess = guesses.of(asked.name)
+    with bar:
+        steps.bar(lesson, at, is_done=guess is not None)
+    with st.container(key="lesson-question", gap="xsmall"):
+        st.markdown(plain(asked.said.context))
+        st.header(plain(asked.said.question), anchor=False)
+    left, right = st.columns([5, 7], gap="medium")
+    with left:
+        _prediction(asked, guess)
+        _ways(asked, is_done=guess is not None)
+        class_room.bar(lesson, at, asked.answer)
+    with right:
+        if guess is None:
+            with st.container(key="lesson-covered", horizontal_alignment="center", vertical_alignment="center"):
+                st.markdown(_("Guess first. The picture comes with the answer."), width="content")
+        else:
+            live.picture(asked)
+
+
+def _prediction(asked: Asked, guess: guesses.Guess | None) -> None:
+    """The control; after the reveal what is right in it, and why."""
+    step, value = asked.step, guess.value if guess else None
+    is_right = value is not None and step.is_right(value, asked.answer.right)
+    prediction.ask(
+        asked.question,
+        key="lesson_prediction",
+        on_guess=lambda made: guesses.reveal(asked.name, made),
+        button=_("Reveal"),
+        guess=value,
+        answer=None if guess is None else asked.answer.right,
+        is_right=is_right,
+    )
+    if guess is None:
+        return
+    mistake = step.mistake(value) if value is not None and not is_right else None
+    if mistake is not None:
+        st.markdown("✕ " + plain(mistake.said(asked.language, {**asked.answer.given, **asked.answer.said})))
+    st.markdown(plain(asked.said.why))
+
+
+def _ways(asked: Asked, *, is_done: bool) -> None:
+    """On to the next step and back; another sentence, the app's own page, a file to print."""
+    lesson, at = asked.lesson, asked.number
+    with st.container(horizontal=True, gap="small", key="lesson-ways"):
+        st.button(_("Back"), disabled=at == 0, on_click=places.move, args=(lesson, at - 1))
+        if at < places.last(lesson):
+            kind = "primary" if is_done else "secondary"
+            name = _("Next") if at + 1 < len(lesson.steps) else _("Self-test")
+            st.button(name, type=kind, key="lesson_next", on_click=places.move, args=(lesson, at + 1))
+        else:
+            st.button(_("All lessons"), key="lesson_next", on_click=places.leave)
+    with st.container(horizontal=True, gap="small", key="lesson-foot", vertical_alignment="center"):
+        if is_done and asked.link:
+            st.link_button(_("Open it in the app"), asked.link, icon=":material/open_in_new:", type="tertiary")
+        if asked.step.own_text:
+            _own_sentence(asked)
+        printing.button(lesson)
+    if asked.setup.is_stand_in:
+        small(
+            _("The model that reads Chinese isn't here, so this step asks the English one about an English sentence.")
+        )
+
+
+def _own_sentence(asked: Asked) -> None:
+    key = f"lesson_text_{asked.lesson.id}_{asked.step.id}_{asked.language}"
+    st.session_state.setdefault(key, asked.setup.text)
+
+    def take() -> None:
+        text = str(st.session_state[key])
+        take_text(asked.lesson, asked.step, "" if not text.strip() else text)
+
+    with st.popover(_("Another sentence"), type="tertiary"):
+        st.text_area(_("Your sentence"), key=key, max_chars=3000, on_change=take, height=90)
+        if own_text(asked.lesson, asked.step):
+            st.button(_("Back to the lesson's sentence"), on_click=_give_back, args=(asked, key))
+
+
+def _give_back(asked: Asked, key: str) -> None:
+    take_text(asked.lesson, asked.step, "")
+    st.session_state.pop(key, None)
