@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _told(step: Step, language: str) -> Iterator[str]:
     """The lines about one step."""
-    lang = LANGUAGES[LANGUAGES.index(language)]  # type: ignore[arg-type]
+    lang = LANGUAGES[LANGUAGES.index(language)]
     setup = setup_of(step.setup, lang)
     if setup.text:
         _ = setup.trace  # load and run first: the time is that of the answer

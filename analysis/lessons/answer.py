@@ -19,6 +19,7 @@ from typing import Any
 from analysis.lessons.lesson import Language, Right, Step
 from analysis.lessons.setup import Setup
 from model import HeadworkError
+from model.errors import first_line
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +94,16 @@ def answer(step: Step, setup: Setup) -> Answer:
     """
     if step.answer.of not in ANSWERS:
         raise HeadworkError("There is no answer called {name}.", name=step.answer.of)
-    return ANSWERS[step.answer.of](setup, **step.answer.in_language(setup.language))
+    try:
+        return ANSWERS[step.answer.of](setup, **step.answer.in_language(setup.language))
+    except HeadworkError:
+        raise
+    except Exception as error:  # values that a stranger's file brings together
+        raise HeadworkError(
+            "The answer {name} can't be computed with these values ({reason}). Change them in the lesson.",
+            name=step.answer.of,
+            reason=first_line(error),
+        ) from error
 
 
 @dataclass(frozen=True)

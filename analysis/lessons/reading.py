@@ -245,8 +245,8 @@ class _Reader:
         for each in entries:
             parts = self.fields(each, "choices", ("id", "text", "why"), ("right",))
             is_right = self.flag(parts["right"], "right") if "right" in parts else False
-            texts = (self.words(parts[name], name) for name in ("text", "why"))
-            found.append(Option(self.id(parts["id"]), *texts, right=is_right))
+            text, why = self.words(parts["text"], "text"), self.words(parts["why"], "why")
+            found.append(Option(self.id(parts["id"]), text, why, is_right))
         self.differ([(option.id, each.line) for option, each in zip(found, entries, strict=True)])
         if sum(option.right for option in found) != 1:
             raise LessonError(

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 
-import model
 from analysis.lessons.lesson import Given, Language
 from analysis.words.units import UnitTrace, by_pieces, by_words, drop_padding, drop_special
 from model import AttentionModel, AttentionTrace, HeadworkError, Mask
 from model.catalogue import E5, SMOLLM2, allowed_ids, local_folder, resolve
 from model.errors import shown
 from model.head_id import HeadId
+from model.loading import load_one_part
 from model.weights.e5 import e5_path
 from model.weights.minilm import minilm_folder
 from model.weights.smollm2 import smollm2_path
@@ -28,7 +28,7 @@ class Source:
     trace: Callable[[str, str, Mask], AttentionTrace]  # text, model id, mask
 
 
-_loaded = cache(model.load)
+_loaded = cache(load_one_part)
 DIRECT = Source(_loaded, lambda text, model_id, mask: _loaded(model_id).trace(text, mask))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,4 +108,3 @@ class Expected:
     trace: AttentionTrace
     candidates: tuple[tuple[str, float], ...]
     surprise: NDArray[np.float32] | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict)

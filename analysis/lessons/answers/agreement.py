@@ -10,7 +10,7 @@ import torch
 from analysis.evidence.agreement import Question, ask
 from analysis.evidence.records import GENDER
 from analysis.lessons.answer import Answer, answers
-from analysis.lessons.answers.recorded import source_of, table_of
+from analysis.lessons.answers.recorded import head_named, record_of, source_of, table_of
 from analysis.lessons.numbers import percent, weight
 from analysis.lessons.setup import Setup
 from analysis.lessons.shown import Bar, Bars, Looks, Sentences
@@ -65,11 +65,17 @@ def genders_recorded(setup: Setup, *, corpus: str, heads: list[str]) -> Answer:
     """
     table = table_of(setup.model_id, corpus, GENDER)
     assert table.low is not None and table.high is not None
-    names = [HeadId.parse(head, table.accuracy.shape) for head in heads]
+    names = [head_named(head, record_of(setup.model_id, corpus).shape) for head in heads]
     first, other = names[0], names[-1]
-    grids = (table.accuracy, table.low, table.high)
     bars = tuple(
-        Bar({"en": f"head {name}", "zh": f"头 {name}"}, *(float(grid[name]) for grid in grids)) for name in names
+        Bar(
+            {"en": f"head {name}", "zh": f"头 {name}"},
+            float(table.accuracy[name]),
+            float(table.low[name]),
+            float(table.high[name]),
+            is_right=name == first,
+        )
+        for name in names
     )
     return Answer(
         right=100 * float(table.accuracy[first]),
@@ -97,7 +103,7 @@ def missed_order(setup: Setup, *, heads: list[str], query: str, ids: list[str] |
     words = setup.words
     row = setup.place(query)
     pieces = list(words.units.pieces[row])
-    names = [setup.head(*(at + 1 for at in HeadId.parse(head))) for head in heads]
+    names = [head_named(head, (setup.trace.n_layers, setup.trace.n_heads)) for head in heads]
     if ids is not None and len(ids) != len(names):
         raise HeadworkError("There are {n} heads and {m} ids. Give each head one.", n=len(names), m=len(ids))
     changes = [_change(setup, name, pieces) for name in names]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from analysis.evidence.records import shipped
 from analysis.lessons.answer import Answer, answers
-from analysis.lessons.answers.recorded import head_in, source_of, table_of
+from analysis.lessons.answers.recorded import head_in, record_of, source_of, table_of
 from analysis.lessons.numbers import percent
 from analysis.lessons.setup import Setup
 from analysis.lessons.shown import Bar, Bars
@@ -21,8 +20,7 @@ def share_of_arrows(
     """
     table = table_of(setup.model_id, corpus, relation, direction)
     name = head_in(table.accuracy.shape, layer, head)
-    record = shipped(corpus, "trained", setup.model_id)
-    no_arc = None if record is None else record.no_arc()
+    no_arc = record_of(setup.model_id, corpus).no_arc()
     if table.arrow_share is None or no_arc is None:
         raise HeadworkError("The record {corpus} has no shares of arrows. Choose another corpus.", corpus=corpus)
     share, none = float(table.arrow_share[name]), float(no_arc[name])
@@ -52,9 +50,7 @@ def jobs(setup: Setup, *, corpus: str, layer: int, head: int) -> Answer:
     It beats it where the whole interval of the gain lies above 0. Says head and total; then n and the best three
     relations with their gains: names.
     """
-    record = shipped(corpus, "trained", setup.model_id)
-    if record is None:
-        raise HeadworkError("There is no record {corpus} for this model. Choose another corpus.", corpus=corpus)
+    record = record_of(setup.model_id, corpus)
     tables = [record.table(task, way) for task, way in record.tasks(30) if way == "dep>head"]
     kept = [table for table in tables if table is not None and table.gain_low is not None]
     name = head_in(record.shape, layer, head)

@@ -7,12 +7,12 @@ minus that with everything on (analysis.effects.effects), in the mean over the p
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from analysis.effects import sets
-from analysis.effects.runs import OFF, Off
+from analysis.effects.runs import OFF
 from analysis.lessons.answer import Answer, answers
-from analysis.lessons.answers.recorded import head_in
+from analysis.lessons.answers.recorded import head_in, head_named
 from analysis.lessons.numbers import percent, signed
 from analysis.lessons.numbers import weight as as_weight
 from analysis.lessons.setup import Setup
@@ -54,7 +54,7 @@ def missed_most(setup: Setup, *, set: str, heads: list[str], off: str = "zero") 
     Says n and first, second, third, …; effect_1, effect_2, …; looks_1, looks_2, … (weights on the answer's word).
     """
     record = _record(setup.model_id, set, off)
-    found = sorted((_head(record, HeadId.parse(name)) for name in heads), key=lambda each: each["effect"])
+    found = sorted((_head(record, head_named(name, _shape(record))) for name in heads), key=lambda each: each["effect"])
     said: dict[str, str] = {}
     for place, each in enumerate(found):
         said[ORDINALS[place]] = _name(each)
@@ -104,13 +104,8 @@ def zero_and_mean(setup: Setup, *, set: str, layer: int, head: int) -> Answer:
     name = HeadId(layer - 1, head - 1)
     by_zero, by_mean = _head(zero, name), _head(mean, name)
     bars = (
-        Bar({"en": "off: 0 instead", "zh": "关闭：换成 0"}, by_zero["effect"], *by_zero["interval"]),
-        Bar(
-            {"en": "off: its mean instead", "zh": "关闭：换成均值"},
-            by_mean["effect"],
-            *by_mean["interval"],
-            is_right=True,
-        ),
+        _effect({"en": "off: 0 instead", "zh": "关闭：换成 0"}, by_zero),
+        _effect({"en": "off: its mean instead", "zh": "关闭：换成均值"}, by_mean, is_right=True),
     )
     return Answer(
         right=float(by_mean["effect"]),
@@ -145,7 +140,7 @@ def answered_right(setup: Setup, *, set: str) -> Answer:
 
 
 def _record(model_id: str, name: str, off: str) -> Mapping[str, Any]:
-    record = sets.record(name, model_id, cast(Off, off)) if off in OFF else None
+    record = sets.record(name, model_id, off) if off in OFF else None
     if record is None:
         raise HeadworkError(
             "No record of {set} with heads off to their {off} comes with the app for the model {model}.",
@@ -157,10 +152,14 @@ def _record(model_id: str, name: str, off: str) -> Mapping[str, Any]:
 
 
 def _head(record: Mapping[str, Any], name: HeadId) -> Mapping[str, Any]:
-    last = record["heads"][-1]
-    layer, head = head_in((last["layer"], last["head"]), name.layer + 1, name.head + 1)
-    found: Mapping[str, Any] = record["heads"][layer * last["head"] + head]
+    layer, head = head_in(_shape(record), name.layer + 1, name.head + 1)
+    found: Mapping[str, Any] = record["heads"][layer * _shape(record)[1] + head]
     return found
+
+
+def _shape(record: Mapping[str, Any]) -> tuple[int, int]:
+    last = record["heads"][-1]
+    return last["layer"], last["head"]
 
 
 def _name(each: Mapping[str, Any]) -> str:
@@ -170,7 +169,12 @@ def _name(each: Mapping[str, Any]) -> str:
 def _bar(each: Mapping[str, Any], *, is_right: bool = False) -> Bar:
     looks = as_weight(each["attention_to_answer"])
     name = {"en": f"{_name(each)} (looks {looks})", "zh": f"{_name(each)}（关注 {looks}）"}
-    return Bar(name, each["effect"], *each["interval"], is_right=is_right)
+    return _effect(name, each, is_right=is_right)
+
+
+def _effect(name: dict[str, str], each: Mapping[str, Any], *, is_right: bool = False) -> Bar:
+    low, high = each["interval"]
+    return Bar(name, each["effect"], low, high, is_right)
 
 
 def _source(record: Mapping[str, Any]) -> dict[str, str]:

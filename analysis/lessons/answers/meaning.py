@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.evidence.records import shipped
 from analysis.lessons.answer import Answer, answers
-from analysis.lessons.answers.recorded import head_in, source_of
+from analysis.lessons.answers.recorded import head_in, record_of, source_of
 from analysis.lessons.numbers import weight
 from analysis.lessons.setup import Setup
 from analysis.lessons.shown import Bar, Bars, Looks, Sentences
@@ -86,8 +85,7 @@ def meaning_recorded(setup: Setup, *, corpus: str, layer: int, head: int) -> Ans
     Says head and n (pairs); then moved, right (moved, and right in both), best_head and best: the head of all with most
     pairs right in both, and how many; and heads.
     """
-    record = shipped(corpus, "trained", setup.model_id)
-    found = None if record is None else record.raw.get("meaning")
+    found = record_of(setup.model_id, corpus).raw.get("meaning")
     if found is None:
         raise HeadworkError("The record {corpus} has no pairs of meaning. Choose another corpus.", corpus=corpus)
     moved, right = np.array(found["moved"]), np.array(found["right"])  # (L, h)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from analysis.evidence.records import Table, shipped
+from analysis.evidence.records import SHIPPED, Record, Table, shipped
 from analysis.lessons.answer import Answer, answers
 from analysis.lessons.numbers import percent, points
 from analysis.lessons.setup import Setup
 from analysis.lessons.shown import Bar, Bars
 from model import HeadworkError
+from model.errors import shown
 from model.head_id import HeadId
 
 BASELINES = {
@@ -18,20 +19,35 @@ BASELINES = {
 }
 
 
+def record_of(model_id: str, corpus: str) -> Record:
+    """A shipped record of a trained model.
+
+    Raises:
+        HeadworkError: there is none of that name.
+    """
+    record = shipped(corpus, "trained", model_id) if corpus in SHIPPED.get(model_id, ()) else None
+    if record is None:
+        raise HeadworkError(
+            "No record {corpus} comes with the app for the model {model}. Choose one of {names}.",
+            corpus=shown(corpus),
+            model=model_id,
+            names=", ".join(SHIPPED.get(model_id, ())) or "–",
+        )
+    return record
+
+
 def table_of(model_id: str, corpus: str, task: str, direction: str = "") -> Table:
     """A table of the shipped records.
 
     Raises:
         HeadworkError: nothing of the kind was measured.
     """
-    record = shipped(corpus, "trained", model_id)
-    table = None if record is None else record.table(task, direction)
+    table = record_of(model_id, corpus).table(task, direction)
     if table is None or table.low is None:
         raise HeadworkError(
-            "No record of {task} on {corpus} comes with the app for the model {model}. Choose another in the lesson.",
-            task=task,
+            "The record {corpus} has too few questions of {task}. Choose another corpus or relation.",
             corpus=corpus,
-            model=model_id,
+            task=shown(f"{task} {direction}".strip()),
         )
     return table
 
@@ -77,6 +93,18 @@ def beats_baseline(setup: Setup, *, corpus: str, task: str, layer: int, head: in
     return Answer(right, found.said, {**found.given, **known}, picture="bars", shown=found.shown)
 
 
+def head_named(name: str, shape: tuple[int, int]) -> HeadId:
+    """The head of a name such as 4-2. Raises HeadworkError where a model of `shape` has none."""
+    try:
+        return HeadId.parse(name, shape)
+    except ValueError as error:
+        raise HeadworkError(
+            "There is no head {head}. A name is layer-head from 1, here up to {last}.",
+            head=shown(name),
+            last=str(HeadId(shape[0] - 1, shape[1] - 1)),
+        ) from error
+
+
 def head_in(shape: tuple[int, ...], layer: int, head: int) -> HeadId:
     """A head of a record of `shape` = (layers, heads), layer and head from 1. Raises HeadworkError for no such head."""
     layers, heads = shape
@@ -105,7 +133,5 @@ def _baseline(table: Table) -> dict[str, str]:
 
 def source_of(model_id: str, corpus: str) -> dict[str, str]:
     """Where a picture's numbers come from, in both languages."""
-    record = shipped(corpus, "trained", model_id)
-    assert record is not None
-    date = record.provenance["date"]
+    date = record_of(model_id, corpus).provenance["date"]
     return {"en": f"measured before ({date}): record {corpus}", "zh": f"事先测得（{date}）：记录 {corpus}"}

@@ -1,16 +1,21 @@
 """Every step of every shipped lesson, computed in both languages."""
 
+import contextlib
 import os
+from dataclasses import replace
 
 import pytest
 
-from analysis.lessons import answer, read_file, say, setup_of
-from analysis.lessons.lesson import LANGUAGES
+from analysis.lessons import ANSWERS, Words, answer, read_file, say, setup_of
+from analysis.lessons.answer import parameters
+from analysis.lessons.lesson import LANGUAGES, Ask, Given
 from analysis.lessons.setup import Source
 from analysis.lessons.shelf import FOLDER, shelf, shipped
+from model import HeadworkError
 from tests import models
 
 SOURCE = Source(models.load, lambda text, model_id, mask: models.load(model_id).trace(text, mask))
+MINILM, CAT = Words("minilm", "minilm"), Words("The cat sat.", "The cat sat.")
 STEPS = [
     pytest.param(lesson, step, language, id=f"{lesson.id}-{step.id}-{language}")
     for lesson in shipped().lessons
@@ -74,3 +79,16 @@ def test_a_missing_folder_is_told_and_the_shipped_lessons_stay(tmp_path, monkeyp
     found = shelf()
     assert found.lessons == shipped().lessons
     assert "HEADWORK_LESSONS" in str(found.problems[-1])
+
+
+@pytest.mark.parametrize("name", sorted(ANSWERS))
+def test_odd_values_of_a_strangers_file_bring_a_sentence_and_no_other_error(name):
+    for number, word in ((-1, "cat"), (0, "{0.__class__}"), (10**17, "../../etc/passwd")):
+        values = {int: number, float: float(number), str: word, bool: True}
+        given = {
+            each: [values[taken.kinds[0]]] * 3 if taken.is_list else values[taken.kinds[0]]
+            for each, taken in parameters(name).items()
+        }
+        step = replace(shipped().lessons[0].steps[0], answer=Ask(name, given), setup=Given(CAT, MINILM))
+        with contextlib.suppress(HeadworkError):
+            answer(step, setup_of(step.setup, "en", SOURCE))
