@@ -11,16 +11,20 @@ from functools import lru_cache
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from analysis.lessons.answer import Answer, answers
 from analysis.lessons.setup import Setup
 from model import HeadworkError
+from model.blank import NoInit
 from model.cache import DecoderCache
 from model.decoder_block import DecoderBlock, DecoderBlockSteps
-from model.encoder_decoder import EncoderDecoder, EncoderDecoderConfig, EncoderDecoderOutput
+from model.encoder_decoder import EncoderDecoder, EncoderDecoderOutput
 from model.tasks import NO_KEY, NOTHING_ASKED, TRANSLATIONS, Translation
-from model.transformer import Record, TransformerConfig
+from model.training.network import draw_weights
+from model.training.run import WEIGHTS, stream
+from model.training.translate import TranslateSettings
+from model.transformer import Record
 
 MOVED = 1e-6  # a change of a number: less is float32's rounding
 
@@ -31,7 +35,7 @@ class CrossMap:
 
     Attributes:
         weights: (N_q, N_k).
-        queries: the words that the decoder reads, from its start mark on.
+        queries: what the decoder writes in each row, the end mark last.
         keys: source words.
         row: the query that is asked about.
         links: (row, column) of the true alignment, outlined; () = none.
@@ -213,22 +217,12 @@ def _task(name: str) -> Translation:
 
 @lru_cache(maxsize=2)
 def _network(task: str) -> EncoderDecoder:
-    """A small encoder and decoder over a task's words, with random numbers from seed 0."""
-    of = _task(task)
-
-    def part(vocabulary: tuple[str, ...], output: str) -> TransformerConfig:
-        return TransformerConfig(len(vocabulary), 32, 4, 2, 64, max_tokens=32, positions="sinusoidal", output=output)  # type: ignore[arg-type]
-
-    config = EncoderDecoderConfig(
-        part(of.source_vocabulary, "none"), part(of.target_vocabulary, "own"), shared_embedding=False
-    )
-    model = EncoderDecoder(config)
-    generator = torch.Generator().manual_seed(0)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            if parameter.dim() == 2:
-                nn.init.xavier_normal_(parameter, gain=2.0, generator=generator)
-    return model.eval().requires_grad_(False)
+    """The network of the task Translate before its first step: random numbers of seed 0."""
+    settings = TranslateSettings(_task(task).id)
+    with NoInit():
+        network = EncoderDecoder(settings.config)
+    draw_weights(network, stream(settings.seed, WEIGHTS))
+    return network.requires_grad_(False)
 
 
 @torch.inference_mode()
@@ -246,4 +240,4 @@ def _steps(of: Translation, source: Tensor, target: Tensor) -> DecoderBlockSteps
 def _map(of: Translation, pair: _Pair, row: int | None = None) -> CrossMap:
     """The first head's map in the first layer."""
     weights = _run(of, pair.source, pair.target).cross[0, 0, 0].numpy()
-    return CrossMap(weights, of.target_words(pair.target[0]), of.source_words(pair.source[0]), row)
+    return CrossMap(weights, of.target_words(pair.answers), of.source_words(pair.source[0]), row)
