@@ -126,7 +126,7 @@ def _rotary(loaded: AttentionModel) -> None:
         "still": f"{found.at(0, 0).product:.3f}",
     }
     st.markdown(plain(said.format(**numbers)))
-    small(plain(_about(found)))
+    small(plain(_about(found) + " " + _("Under each dial: θ, radians a token.")))
 
 
 def _about(found: Turned) -> str:

@@ -92,7 +92,10 @@ WAYS = {
     ),
     "none": Way(
         "none",
-        (r"\mathrm{Attention}(PQ,\, PK,\, PV) = P\;\mathrm{Attention}(Q,\, K,\, V)",),
+        (
+            r"\begin{gathered} \mathrm{Attention}(PQ,\, PK,\, PV) \\ "
+            r"= P\;\mathrm{Attention}(Q,\, K,\, V) \end{gathered}",
+        ),
         "Without positions attention treats tokens as a set: shuffled tokens give shuffled outputs. A causal mask "
         "tells order all the same: each token sees one key more than the one before it.",
         "Lee et al. 2019, section 3.1; Haviv et al. 2022",
