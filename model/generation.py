@@ -51,6 +51,10 @@ class Generation:
     ) -> None:
         self.mask = model.default_mask if mask is None else Mask.of(mask)
         check_settings(temperature, seed)
+        if model.is_encoder_decoder:
+            raise HeadworkError(
+                "An encoder–decoder doesn't go on with a text, it writes a target for it: model.write(text)."
+            )
         if not model.has_output:
             raise HeadworkError("This model has no output matrix, so it can't write. Choose a decoder.")
         check_mask(self.mask)

@@ -27,6 +27,7 @@ class WritingRules:
         banned: tokens that are never written.
         min_length: a target has at least so many tokens, the start counted and the end not.
         no_repeat: no run of so many tokens comes twice, the start counted; 0 = runs may.
+        not_done: what else they set, which is not done here, by name: with it the model isn't asked to write.
     """
 
     start: int
@@ -35,6 +36,7 @@ class WritingRules:
     banned: tuple[int, ...] = ()
     min_length: int = 0
     no_repeat: int = 0
+    not_done: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuses what names no token."""
@@ -82,8 +84,14 @@ def write_greedily(
         The ids written, without the start; the end is the last where it came.
 
     Raises:
-        HeadworkError: the model has no output matrix.
+        HeadworkError: the model has no output matrix, or rules that aren't done here.
     """
+    if rules.not_done:
+        raise HeadworkError(
+            "This model's generation_config.json sets {name}, which is not done here, so it would write another text "
+            "than its makers meant. Give it a target.",
+            name=rules.not_done[0],
+        )
     model.output_matrix()
     cache, ids = DecoderCache(model.config.decoder.num_layers), [rules.start]
     while len(ids) <= most and not (len(ids) > 1 and ids[-1] in rules.ends):

@@ -27,6 +27,17 @@ from model.weights.families.family import Family
 from model.writing import WritingRules
 
 GENERATION = "generation_config.json"
+# What greedy writing would have to heed, each with the value that changes nothing.
+_NOT_DONE: dict[str, float] = {
+    "repetition_penalty": 1.0,
+    "encoder_repetition_penalty": 1.0,
+    "encoder_no_repeat_ngram_size": 0,
+    "min_new_tokens": 0,
+    "begin_suppress_tokens": 0,
+    "forced_decoder_ids": 0,
+    "sequence_bias": 0,
+    "exponential_decay_length_penalty": 0,
+}
 SENTENCEPIECE_FILES = ("spiece.model", "sentencepiece.bpe.model")
 _TABLES = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight")
 
@@ -150,15 +161,18 @@ def writing_rules(folder: Path, raw: dict[str, Any]) -> WritingRules:
     if start is None:
         start = said.get("bos_token_id") if raw["model_type"] != "t5" else said.get("pad_token_id", 0)
     ends = said.get("eos_token_id")
-    banned = [word[0] for word in said.get("bad_words_ids") or () if isinstance(word, list) and len(word) == 1]
     try:
+        words = [tuple(word) for word in said.get("bad_words_ids") or ()]
+        not_done = [name for name, harmless in _NOT_DONE.items() if said.get(name) not in (None, [], {}, harmless)]
+        not_done += ["bad_words_ids"] * any(len(word) > 1 for word in words)
         return WritingRules(
             start=start,
             ends=tuple(ends) if isinstance(ends, list) else () if ends is None else (ends,),
             first=said.get("forced_bos_token_id"),
-            banned=(*banned, *(said.get("suppress_tokens") or ())),
+            banned=(*(word[0] for word in words if len(word) == 1), *(said.get("suppress_tokens") or ())),
             min_length=said.get("min_length") or 0,
             no_repeat=said.get("no_repeat_ngram_size") or 0,
+            not_done=tuple(not_done),
         )
     except TypeError as error:
         raise HeadworkError("config.json has an entry of the wrong kind: {reason}.", reason=clipped(error)) from error

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from model import EncoderDecoderModel, HeadworkError, load, load_one_part
+from model import EncoderDecoderModel, HeadworkError, generate, load, load_one_part
 from model.__main__ import main
 from model.command_line import EXIT_INPUT
 from model.weights.encoder_decoders import writing_rules
@@ -126,6 +126,19 @@ def test_what_a_models_makers_set_for_writing_is_kept(tmp_path, rules):
         assert found == (written[:-1] if written[-1] in model.rules.ends else written), rules
 
 
+@pytest.mark.parametrize(
+    ("rule", "value"), [("repetition_penalty", 1.5), ("encoder_no_repeat_ngram_size", 3), ("bad_words_ids", [[5, 6]])]
+)
+def test_rules_that_are_not_done_here_are_named_before_it_writes_otherwise(bart, tmp_path, rule, value):
+    for file in bart[1].iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    (tmp_path / "generation_config.json").write_text(json.dumps({rule: value}))
+    model = load(tmp_path)
+    with pytest.raises(HeadworkError, match=f"sets {rule}, which is not done here"):
+        model.trace("the cat")
+    assert model.trace("the cat", "le chat").target == "le chat"
+
+
 def test_it_writes_no_more_than_asked(bart):
     model, _ = bart
     assert len(model.trace("the cat").decoder.tokens) <= 65
@@ -189,6 +202,7 @@ def test_a_mask_acts_on_the_decoders_self_attention_alone(bart):
         (lambda model: model.trace("a", None, "causal+padding:9"), "Only a target that is typed can be padded"),
         (lambda model: model.trace("a", "b", "matrix:2:f"), "drawn for 2 tokens"),
         (lambda model: model.write(""), "no source to read"),
+        (lambda model: generate(model, "a", 3), "it writes a target for it"),
         (lambda model: model.write("a", 0), "1 or more, not 0"),
         (lambda model: model.prediction(model.trace("a", "b").encoder), "no hidden states"),
     ],
