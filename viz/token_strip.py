@@ -163,6 +163,7 @@ class StripLook:
         sentence: False = the layer's maps alone. They follow what is pointed at in the page's strip of the same maps,
             take the maps from it, and mark in its sentence what is pointed at in them.
         names: of the two lines, queries and keys, where the keys are another text's.
+        has_choices: False = no other heads and no other direction can be chosen.
     """
 
     style: Style = PLAIN
@@ -170,6 +171,7 @@ class StripLook:
     height: int = 300
     sentence: bool = True
     names: tuple[str, str] = ("query (looks)", "key (looked at)")
+    has_choices: bool = True
 
 
 def strip_maps(shown: LayerMaps, *, maximum: float = 1.0) -> dict[str, Any]:
@@ -212,6 +214,7 @@ def strip_view(
         "colours": colours(style.colorscale),
         "curve": curve(style.curve),
         "tile": look.tile,
+        "has_choices": look.has_choices,
         "height": look.height,
         "sentence": look.sentence,
         "text_scale": style.text_scale,

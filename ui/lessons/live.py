@@ -32,26 +32,28 @@ def picture(asked: Asked) -> None:
 
 
 def _all_heads(drawn: AllHeads, name: Hashable) -> None:
-    _sentences([drawn.sentence], (name, "winner"))
+    if not projector.is_on():  # it has the height of a wall, and shows one picture
+        _sentences([drawn.sentence], (name, "winner"))
     components.overview(
         drawn.attention,
         drawn.allowed,
         selected=drawn.selected,
         metric=drawn.metric,
-        style=Style(text_scale=projector.scale()),
+        style=Style(text_scale=1.2 if projector.is_on() else text_scale()),
         source=(name, "race"),
         key="lesson_race",
     )
 
 
 def _sentences(drawn: Sequence[Sentence], name: Hashable) -> None:
+    is_on = projector.is_on()
     for at, each in enumerate(drawn):
         if each.is_right is not None:
             st.markdown("**●** " + _("looks where it should") if each.is_right else "**✕** " + _("looks elsewhere"))
         components.token_strip(
             each.shown,
             each.chosen,
-            StripLook(Style(text_scale=text_scale()), tile=0, height=220),
+            StripLook(Style(text_scale=text_scale()), tile=0, height=400 if is_on else 220, has_choices=not is_on),
             source=(name, at),
             key=f"lesson_strip_{at}",
         )

@@ -11,7 +11,10 @@ from ui.lessons.asked import Asked, ask, own_text, take_text
 
 STYLE = """<style>
 .st-key-lesson { gap: 0.6rem; }
+.st-key-lesson-question { padding-bottom: 0.75rem; }
 .st-key-lesson-question h2 { padding: 0 0 0.25rem; font-size: 1.5rem; line-height: 1.3; }
+.st-key-lesson-sentence { border-inline-start: 3px solid #8a9096; padding-inline-start: 0.75rem; }
+.st-key-lesson-sentence p { font-size: 1.2rem; }
 .st-key-lesson-covered { border: 1px dashed #8a9096; border-radius: 0.375rem; min-height: 16rem; }
 .st-key-lesson-foot { margin-top: 0.25rem; }
 @media (max-width: 640px) {
@@ -57,6 +60,9 @@ def _step(lesson: Lesson, at: int) -> None:
     with st.container(key="lesson-question", gap="xsmall"):
         st.markdown(plain(asked.said.context))
         st.header(plain(asked.said.question), anchor=False)
+        if asked.setup.text and asked.step.predict not in ("token", "pair"):  # else its words are there to be tapped
+            with st.container(key="lesson-sentence"):
+                st.markdown(plain(asked.setup.text))
     left, right = st.columns([5, 7], gap="medium")
     with left:
         _prediction(asked, guess)

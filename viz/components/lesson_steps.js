@@ -41,6 +41,7 @@ class LessonSteps {
     const kept = progress.add(new Map([[lesson, added]])).get(lesson);
     this.root.style.setProperty("--text-scale", data.text_scale);
     this.root.setAttribute("aria-label", text.steps);
+    this.root.classList.toggle("wall", data.projector);
     this.all.textContent = text.all;
     this.title.textContent = data.title;
     this.projector.textContent = text.projector;

@@ -108,6 +108,7 @@ class Strip {
     this.choices.heads.fromPython(data.heads);
     this.choices.direction.fromPython(data.direction);
     this.root.style.setProperty("--text-scale", data.text_scale);
+    this.root.classList.toggle("bare", data.has_choices === false);
     this.root.classList.toggle("maps-only", !data.sentence);
     this.root.classList.toggle("two-texts", Boolean(data.keys));
     this.says.ariaHidden = String(!data.sentence); // the strip with the sentence says the same
