@@ -109,8 +109,16 @@ class Peek:
 
         Only the sentence in hand counts: a mistake before the last full stop's place is forgiven.
         """
-        begun = words[len(words) - len(words) % len(SLOTS) :]
-        return frozenset(row[len(begun)] for row in self.sentences.tolist() if tuple(row[: len(begun)]) == begun)
+        return self._next.get(words[len(words) - len(words) % len(SLOTS) :], frozenset())
+
+    @cached_property
+    def _next(self) -> dict[tuple[int, ...], frozenset[int]]:
+        """By the words of a sentence so far."""
+        found: dict[tuple[int, ...], set[int]] = {}
+        for row in self.sentences.tolist():
+            for n, word in enumerate(row):
+                found.setdefault(tuple(row[:n]), set()).add(word)
+        return {begun: frozenset(words) for begun, words in found.items()}
 
     @cached_property
     def choices(self) -> tuple[int, ...]:

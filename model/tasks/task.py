@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
@@ -64,6 +64,9 @@ class Defaults:
     mask: str = "bidirectional"
     steps: int = 800
     learning_rate: float = 1e-2
+
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -143,7 +146,7 @@ class Task:
         return " ".join(self.words(self.batch(torch.Generator().manual_seed(0), 1).ids[0]))
 
 
-def find_task(tasks: dict[str, Task], task_id: str) -> Task:
+def find_task(tasks: dict[str, Found], task_id: str) -> Found:
     """The task of that name.
 
     Raises:

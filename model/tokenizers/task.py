@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Sequence
 
 from model.errors import HeadworkError
 from model.tokenizers.tokens import Token, Tokenizer, Tokens, assemble, clean_text, no_text, visible
@@ -11,11 +13,31 @@ _NAMED = 3  # unknown words that an error names
 
 
 class TaskTokenizer(Tokenizer):
-    """Knows the words of one task, Chinese ones too, parted by spaces. There are no special tokens and no padding."""
+    """Knows the words of one task, Chinese ones too, parted by spaces. There is no padding.
 
-    def __init__(self, vocabulary: tuple[str, ...], sample: str) -> None:
+    Args:
+        vocabulary: the words, by id.
+        sample: a sentence of them, for an error.
+        marks: which of the words are special, such as those of start and end.
+    """
+
+    def __init__(self, vocabulary: tuple[str, ...], sample: str, marks: tuple[str, ...] = ()) -> None:
         self.sample = sample
+        self._vocabulary = vocabulary
+        self._marks = frozenset(marks)
         self._ids = {word: number for number, word in enumerate(vocabulary)}
+
+    def text_of(self, ids: Sequence[int]) -> str:
+        """The words, each with a space before it."""
+        return "".join(f" {self._vocabulary[id_]}" for id_ in ids)
+
+    def label_of(self, id_: int) -> str:
+        """The word."""
+        return self._vocabulary[id_]
+
+    def is_special(self, id_: int) -> bool:
+        """Whether it is one of the marks."""
+        return self._vocabulary[id_] in self._marks
 
     def encode(self, text: str, *, limit: int, pad_to: int | None = None) -> Tokens:
         """The text as at most `limit` tokens; see `model.tokenizers.tokens.Tokenizer`.
@@ -35,9 +57,11 @@ class TaskTokenizer(Tokenizer):
                 words=", ".join(visible(word) for word in unknown[:_NAMED]),
                 sample=self.sample,
             )
-        tokens = [
-            Token(match.group(), self._ids[match.group()], match.span(), number) for number, match in enumerate(found)
-        ]
+        words, tokens = itertools.count(), []
+        for match in found:
+            is_mark = match.group() in self._marks
+            number = None if is_mark else next(words)
+            tokens.append(Token(match.group(), self._ids[match.group()], match.span(), number, is_special=is_mark))
         return assemble(
             text,
             tokens,

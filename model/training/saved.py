@@ -1,7 +1,8 @@
 """The file of a trained network: written to bytes and read again.
 
-It is safetensors with the settings in its header, so that nothing in it can run. It holds the Transformer, whose maps
-the other pages draw, and the read-out beside it. Sizes are bounded before anything is made of them.
+It is safetensors with the settings in its header, so that nothing in it can run. It holds the Transformer (of a
+translation both its parts), whose maps the other pages draw, and where there is one the read-out beside it. Sizes are
+bounded before anything is made of them.
 """
 
 from __future__ import annotations
@@ -16,11 +17,17 @@ from safetensors.torch import load as read_tensors
 from safetensors.torch import save as write_tensors
 from torch import Tensor
 
-from model.blank import blank
+from model.blank import blank, blank_pair
+from model.encoder_decoder import EncoderDecoderConfig
 from model.errors import HeadworkError
-from model.training.network import SummedEmbedding
+from model.tasks.peek import N_PLACES
+from model.tasks.translate import MOST_SOURCE
+from model.training.kinds import AnyRun, AnySettings, settings_class
+from model.training.network import Network, SummedEmbedding
+from model.training.peek import PeekSettings
 from model.training.settings import Settings
 from model.training.training import Training
+from model.training.translate import TranslateSettings, Translating
 
 KEY = "headwork"  # in the header of every file; the only one, since safetensors writes several in any order
 MOST_BYTES = 4_000_000  # of a file: the largest network that Settings allows has 0.9 million weights
@@ -37,15 +44,17 @@ class Saved:
         settings: of the training.
         step: how far it had come.
         accuracy: the share of right answers then, on fresh sentences.
-        vocabulary: the words, by id.
+        vocabulary: the words, by id; of a translation those of the source.
         sample: a sentence of the task.
+        target_vocabulary: the words that a translation writes; empty otherwise.
     """
 
-    settings: Settings
+    settings: AnySettings
     step: int
     accuracy: float
     vocabulary: tuple[str, ...]
     sample: str
+    target_vocabulary: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
@@ -55,31 +64,43 @@ class Saved:
         layers = "" if settings.layers == 1 else f", {settings.layers} layers"
         return f"{settings.rule.title}, {heads}{layers}, seed {settings.seed}"
 
+    @property
+    def mask(self) -> str:
+        """The mask of its training; of a translation that of the decoder's self-attention."""
+        return "causal" if isinstance(self.settings, TranslateSettings) else self.settings.mask
 
-def to_bytes(training: Training) -> bytes:
-    """The network as it is now, as a safetensors file: the same network gives the same bytes.
+
+def to_bytes(run: AnyRun) -> bytes:
+    """The network as it is now, as a safetensors file: the same network gives the same bytes."""
+    about: dict[str, Any] = {"settings": asdict(run.settings), "step": run.step_number}
+    if isinstance(run, Training):
+        tensors = _tensors(run.network)
+        about |= {"accuracy": round(run.test()[0], 6), "vocabulary": run.task.vocabulary, "answers": run.task.answers}
+        about["relations"] = [relation.id for relation in run.task.relations if relation.asked]
+    elif isinstance(run, Translating):
+        tensors = {_TRANSFORMER + name: tensor for name, tensor in run.network.state_dict().items()}
+        about |= {"accuracy": round(run.test().accuracy, 6), "vocabulary": run.task.source_vocabulary}
+        about["target_vocabulary"] = run.task.target_vocabulary
+    else:
+        tensors = {_TRANSFORMER + name: tensor for name, tensor in run.network.state_dict().items()}
+        about |= {"accuracy": round(run.test().teacher_forced, 6), "vocabulary": run.task.vocabulary}
+    about["sample"] = run.task.sample
+    metadata = {KEY: json.dumps(about, ensure_ascii=False)}
+    return write_tensors({name: tensor.contiguous() for name, tensor in tensors.items()}, metadata)
+
+
+def _tensors(network: Network) -> dict[str, Tensor]:
+    """The Transformer and its read-out.
 
     A word of two parts gets a vector of its own, the sum of its parts' vectors: any Transformer can read it then.
     """
-    network = training.network
     tensors = {_TRANSFORMER + name: tensor for name, tensor in network.transformer.state_dict().items()}
     token = network.transformer.embeddings.token
     if isinstance(token, SummedEmbedding):
         parts = _TRANSFORMER + "embeddings.token."
         tensors = {name: tensor for name, tensor in tensors.items() if not name.startswith(parts)}
         tensors[_TRANSFORMER + _TOKENS] = token.table().detach()
-    tensors |= {_READOUT + name: tensor for name, tensor in network.readout.state_dict().items()}
-    about = {
-        "settings": asdict(training.settings),
-        "step": training.step_number,
-        "accuracy": round(training.test()[0], 6),
-        "vocabulary": training.task.vocabulary,
-        "answers": training.task.answers,
-        "relations": [relation.id for relation in training.task.relations if relation.asked],
-        "sample": training.task.sample,
-    }
-    metadata = {KEY: json.dumps(about, ensure_ascii=False)}
-    return write_tensors({name: tensor.contiguous() for name, tensor in tensors.items()}, metadata)
+    return tensors | {_READOUT + name: tensor for name, tensor in network.readout.state_dict().items()}
 
 
 def about(data: bytes) -> Saved:
@@ -97,10 +118,10 @@ def about(data: bytes) -> Saved:
         )
     try:
         found = json.loads(metadata[KEY])
-        settings = Settings(**found["settings"])
+        settings = settings_class(found["settings"]["task"])(**found["settings"])
         step, accuracy, sample = found["step"], float(found["accuracy"]), str(found["sample"])
-        vocabulary = tuple(found["vocabulary"])
-        _check_words(vocabulary, sample, settings)
+        vocabulary, target = tuple(found["vocabulary"]), tuple(found.get("target_vocabulary", ()))
+        _check_words(vocabulary, target, sample, settings)
     except HeadworkError:
         raise
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
@@ -109,26 +130,39 @@ def about(data: bytes) -> Saved:
         raise _unreadable("accuracy")
     if type(step) is not int or not 0 <= step <= settings.steps:
         raise _unreadable("step")
-    return Saved(settings, step, accuracy, vocabulary, sample)
+    return Saved(settings, step, accuracy, vocabulary, sample, target)
 
 
-def _check_words(vocabulary: tuple[str, ...], sample: str, settings: Settings) -> None:
+def _check_words(vocabulary: tuple[str, ...], target: tuple[str, ...], sample: str, settings: AnySettings) -> None:
     """As many words as the task has, each another and without white space; the sentence is made of them."""
-    are_words = all(
-        isinstance(word, str) and 0 < len(word) <= _LONGEST_WORD and word.isprintable() and " " not in word
-        for word in vocabulary
-    )
-    if not are_words or not len(settings.rule.vocabulary) == len(vocabulary) == len(set(vocabulary)):
-        raise _unreadable("vocabulary")
-    words = sample.split()
-    if not 0 < len(words) <= settings.rule.n_tokens or not set(words) <= set(vocabulary):
+    most, expected, expected_target = _sizes(settings)
+    for words, n, name in ((vocabulary, expected, "vocabulary"), (target, expected_target, "target_vocabulary")):
+        are_words = all(
+            isinstance(word, str) and 0 < len(word) <= _LONGEST_WORD and word.isprintable() and " " not in word
+            for word in words
+        )
+        if not are_words or not n == len(words) == len(set(words)):
+            raise _unreadable(name)
+    if not 0 < len(sample.split()) <= most or not set(sample.split()) <= set(vocabulary):
         raise _unreadable("sample")
-    if not isinstance(settings.ffn, bool):
+    if not isinstance(getattr(settings, "ffn", False), bool):
         raise _unreadable("ffn")
 
 
+def _sizes(settings: AnySettings) -> tuple[int, int, int]:
+    """The longest sentence of a task, its words, and those of a translation's target."""
+    if isinstance(settings, TranslateSettings):
+        return MOST_SOURCE, len(settings.rule.source_vocabulary), len(settings.rule.target_vocabulary)
+    most = N_PLACES if isinstance(settings, PeekSettings) else settings.rule.n_tokens
+    return most, len(settings.rule.vocabulary), 0
+
+
 def weights(data: bytes, found: Saved) -> dict[str, Tensor]:
-    """The Transformer's weights in a file of which `about` said `found`, under their names in its state dict.
+    """The weights of the Transformer, or of encoder and decoder, under their names in its state dict.
+
+    Args:
+        data: a file.
+        found: what `about` said of it.
 
     Raises:
         HeadworkError: weights that don't fit the settings, or are not numbers.
@@ -137,11 +171,14 @@ def weights(data: bytes, found: Saved) -> dict[str, Tensor]:
         tensors = read_tensors(data)
     except (SafetensorError, KeyError, ValueError, RuntimeError) as error:  # KeyError: an element type torch lacks
         raise _unreadable(str(error)) from error
-    shapes = blank(found.settings.config).state_dict()
-    task = found.settings.rule
-    n_logits = len(task.asked) * len(task.answers)
+    settings = found.settings
+    config = settings.config
+    made = blank_pair(config) if isinstance(config, EncoderDecoderConfig) else blank(config)
+    shapes = made.state_dict()
     expected = {_TRANSFORMER + name: tuple(tensor.shape) for name, tensor in shapes.items()}
-    expected |= {_READOUT + "weight": (n_logits, found.settings.d_model), _READOUT + "bias": (n_logits,)}
+    if isinstance(settings, Settings):
+        n_logits = len(settings.rule.asked) * len(settings.rule.answers)
+        expected |= {_READOUT + "weight": (n_logits, settings.d_model), _READOUT + "bias": (n_logits,)}
     _check(tensors, expected)
     return {name: tensors[_TRANSFORMER + name] for name in shapes}
 

@@ -27,8 +27,8 @@ from torch.nn import functional as F
 from model.attention import MultiHeadAttention, check_heads
 from model.blank import NoInit
 from model.encoder_decoder import EncoderDecoder, EncoderDecoderConfig, EncoderDecoderOutput
-from model.errors import HeadworkError, check_whole_numbers
-from model.tasks.task import NOTHING_ASKED
+from model.errors import check_whole_numbers
+from model.tasks.task import NOTHING_ASKED, find_task
 from model.tasks.translate import CLASSES, MOST_SOURCE, MOST_TARGET, START, TRANSLATIONS, Pairs, Translation
 from model.training.alignment import Alignment, Singles, measure, straight_across
 from model.training.frames import steps_to_look_at
@@ -70,12 +70,7 @@ class TranslateSettings:
 
     def __post_init__(self) -> None:
         """Checks everything."""
-        if self.task not in TRANSLATIONS:
-            raise HeadworkError(
-                "There is no task {task}. Choose one of {choices}.",
-                task=repr(self.task[:60]),
-                choices=", ".join(TRANSLATIONS),
-            )
+        find_task(TRANSLATIONS, self.task)
         check_whole_numbers(self, _BOUNDS)
         check_rate(self.learning_rate)
         check_heads(self.d_model, self.heads)

@@ -7,12 +7,16 @@ import threading
 from collections import OrderedDict
 from pathlib import Path
 
-from model.blank import blank, fill
+from model.blank import blank, blank_pair, fill
+from model.encoder_decoder import EncoderDecoderConfig
 from model.entry import Entry
 from model.errors import HeadworkError, first_line
+from model.seq2seq import EncoderDecoderModel
+from model.tasks.translate import END, MARKS, START, TRANSLATIONS
 from model.tokenizers.task import TaskTokenizer
 from model.tracing import AttentionModel
-from model.training.saved import about, check_size, weights
+from model.training.saved import Saved, about, check_size, weights
+from model.writing import WritingRules
 
 PREFIX = "trained:"
 SUFFIX = ".safetensors"
@@ -20,13 +24,13 @@ MOST_MODELS = 64  # that are kept: at most 256 MB
 ABOUT = "A small Transformer trained in this app, on sentences of one task: it knows no other words."
 
 
-def load(entry: Entry) -> AttentionModel:
+def load(entry: Entry) -> AttentionModel | EncoderDecoderModel:
     """The model of an entry, kept or in a file. Raises HeadworkError as `read` and `from_bytes`."""
     return from_bytes(read(entry), entry)
 
 
-def from_bytes(data: bytes, entry: Entry | None = None) -> AttentionModel:
-    """The model in a file, ready to be asked.
+def from_bytes(data: bytes, entry: Entry | None = None) -> AttentionModel | EncoderDecoderModel:
+    """The model in a file, ready to be asked: an EncoderDecoderModel where it was trained to translate.
 
     Args:
         data: as `model.training.saved.to_bytes` writes it.
@@ -35,10 +39,24 @@ def from_bytes(data: bytes, entry: Entry | None = None) -> AttentionModel:
     Raises:
         HeadworkError: as `about`; also for weights that don't fit the settings, or are not numbers.
     """
-    found = about(data)
-    transformer = fill(blank(found.settings.config), weights(data, found))
-    tokenizer = TaskTokenizer(found.vocabulary, found.sample)
-    return AttentionModel(entry or entry_of(data), transformer, tokenizer, sha256=hashlib.sha256(data).hexdigest())
+    found, entry, sha256 = about(data), entry or entry_of(data), hashlib.sha256(data).hexdigest()
+    config, tokenizer = found.settings.config, TaskTokenizer(found.vocabulary, found.sample)
+    if not isinstance(config, EncoderDecoderConfig):
+        return AttentionModel(entry, fill(blank(config), weights(data, found)), tokenizer, sha256=sha256)
+    target = TaskTokenizer(found.target_vocabulary, _target_sample(found), marks=MARKS)
+    return EncoderDecoderModel(
+        entry,
+        fill(blank_pair(config), weights(data, found)),
+        tokenizer,
+        target_tokenizer=target,
+        rules=WritingRules(start=START, ends=(END,), banned=(START,)),
+        sha256=sha256,
+    )
+
+
+def _target_sample(found: Saved) -> str:
+    """A sentence that the target language has, for who types another."""
+    return TRANSLATIONS[found.settings.task].translate(TRANSLATIONS[found.settings.task].sample)
 
 
 def entry_of(data: bytes, path: Path | None = None) -> Entry:
@@ -54,7 +72,7 @@ def entry_of(data: bytes, path: Path | None = None) -> Entry:
         ABOUT,
         "trained here",
         trained=found.step > 0,
-        trained_mask=found.settings.mask if found.step else None,
+        trained_mask=found.mask if found.step else None,
         folder=path,
         sample=found.sample,
     )

@@ -104,7 +104,7 @@ def test_foreign_records_are_refused(tmp_path):
         (["--json", "/nowhere/out.json"], 4, "/nowhere/out.json can't be written"),
         (["--save", "/nowhere/m.safetensors"], 4, "can't be written"),
         (["--record", "/nowhere/r.safetensors"], 4, "can't be written"),
-        (["--record", "r", "--heads", "2"], 2, "doesn't go together with --heads"),
+        (["--record", "r", "--heads", "2"], 2, "doesn't go together with an option"),
     ],
 )
 def test_what_is_wrong_is_told_before_any_work(arguments, code, said, capsys, monkeypatch):
