@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 import sys
+import textwrap
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import torch
 
-from analysis.lessons.answer import Answer, answer, say
+from analysis.lessons.answer import ANSWERS, Answer, answer, parameters, say
 from analysis.lessons.lesson import LANGUAGES, Lesson, Step
 from analysis.lessons.reading import read_file
 from analysis.lessons.setup import setup_of
@@ -32,7 +34,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "files", nargs="*", type=Path, metavar="FILE", help=f"YAML or JSON; default: all of {FOLDER.name}/"
     )
     parser.add_argument("--lang", choices=LANGUAGES, default="en", help="in which language (en)")
+    parser.add_argument("--answers", action="store_true", help="print the answers that a step can ask for, and stop")
     options = parser.parse_args(arguments)
+    if options.answers:
+        print("\n".join(map(as_help, sorted(ANSWERS))))
+        return EXIT_OK
     torch.set_num_threads(threads())
     lessons: list[Lesson] = []
     n_wrong = 0
@@ -96,6 +102,16 @@ def as_text(found: Answer, step: Step) -> str:
     if step.predict == "cells" and isinstance(right, frozenset):
         return ", ".join(f"({row + 1}, {column + 1})" for row, column in sorted(right)) or "none"
     return " < ".join(map(str, right)) if isinstance(right, tuple) else str(right)
+
+
+def as_help(name: str) -> str:
+    """What one answer takes and says."""
+    taken = [
+        f"{each}{'' if parameter.is_needed else '?'}: {'list of ' * parameter.is_list}{parameter.kinds[0].__name__}"
+        for each, parameter in parameters(name).items()
+    ]
+    said = textwrap.indent(inspect.getdoc(ANSWERS[name]) or "", "    ")
+    return f"{name}({', '.join(taken)})\n{said}\n"
 
 
 if __name__ == "__main__":

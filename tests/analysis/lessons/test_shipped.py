@@ -1,12 +1,15 @@
 """Every step of every shipped lesson, computed in both languages."""
 
 import contextlib
+import itertools
 import os
+import re
 from dataclasses import replace
 
 import pytest
 
-from analysis.lessons import ANSWERS, Words, answer, read_file, say, setup_of
+from analysis.lessons import ANSWERS, Words, answer, read_file, read_lesson, say, setup_of
+from analysis.lessons.__main__ import main
 from analysis.lessons.answer import parameters
 from analysis.lessons.lesson import LANGUAGES, Ask, Given
 from analysis.lessons.setup import Source
@@ -92,3 +95,24 @@ def test_odd_values_of_a_strangers_file_bring_a_sentence_and_no_other_error(name
         step = replace(shipped().lessons[0].steps[0], answer=Ask(name, given), setup=Given(CAT, MINILM))
         with contextlib.suppress(HeadworkError):
             answer(step, setup_of(step.setup, "en", SOURCE))
+
+
+def test_the_example_of_the_docs_is_a_lesson_with_answers():
+    text = (FOLDER.parents[1] / "docs" / "lessons.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    lesson = read_lesson(example.encode(), "lessons.md")
+    for step, language in itertools.product(lesson.steps, LANGUAGES):
+        found = answer(step, setup_of(step.setup, language, SOURCE))
+        assert say(step, found, language).why
+
+
+def test_the_command_checks_files_and_lists_answers(capsys, tmp_path):
+    good, bad = FOLDER / "07-find-the-head.yaml", tmp_path / "bad.yaml"
+    bad.write_text("id: bad")
+    assert main([str(good)]) == 0
+    assert "4-2 wins" not in capsys.readouterr().err
+    assert main([str(bad), str(good)]) == 2
+    said = capsys.readouterr()
+    assert "bad.yaml, line 1" in said.err and "find-the-head: Find the head" in said.out
+    assert main(["--answers"]) == 0
+    assert "most_attended(layer: int, head: int, query: str)" in capsys.readouterr().out
