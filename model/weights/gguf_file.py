@@ -241,6 +241,9 @@ def _config_json(path: Path, values: Mapping[str, Any], vocab_size: int, *, is_t
     if missing := [name for name in _SIZES.values() if name not in own]:
         raise damaged(path, f"it has no entry {ARCHITECTURE}.{missing[0]}")
     sizes = {name: own[theirs] for name, theirs in _SIZES.items()}
+    width, turned = own.get("attention.key_length"), own.get("rope.dimension_count")
+    if None not in (width, turned) and width != turned:  # some columns only: which ones, this format doesn't say
+        raise not_supported(path.name, "rope.dimension_count", turned)
     return {
         **sizes,
         "model_type": ARCHITECTURE,

@@ -212,10 +212,10 @@ def test_it_stops_where_the_text_is_full(decoder, monkeypatch):
 @pytest.mark.parametrize(
     ("link", "said"),
     [
-        ({"temperature": "nan"}, "The temperature is nan: it must be 0"),
-        ({"temperature": "-1"}, "The temperature is -1.0: it must be 0"),
-        ({"temperature": "inf"}, "The temperature is inf: it must be 0"),
-        ({"temperature": "hot"}, "The temperature is nan: it must be 0"),
+        ({"temperature": "nan"}, "The link asks for the temperature nan; here it is 0 to 5."),
+        ({"temperature": "-1"}, "The link asks for the temperature -1; here it is 0 to 5."),
+        ({"temperature": "inf"}, "The link asks for the temperature inf; here it is 0 to 5."),
+        ({"temperature": "hot"}, "The link asks for the temperature hot; here it is 0 to 5."),
         ({"temperature": "1e9"}, "The link asks for the temperature 1e9; here it is 0 to 5."),
         ({"write_seed": "-3"}, "The seed is -1: it must be a whole number"),
         ({"write": "9999"}, "The link asks for 9999 tokens to be written; here it is 0 to 256."),

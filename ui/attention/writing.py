@@ -303,8 +303,7 @@ def _temperature(text: str) -> float:
         value = float(text)
     except ValueError:
         value = math.nan
-    check_settings(value, 0)
-    if value > HIGHEST_TEMPERATURE:
+    if not 0 <= value <= HIGHEST_TEMPERATURE:  # nan isn't either
         raise HeadworkError(
             "The link asks for the temperature {value}; here it is 0 to {most}.",
             value=text[:LONGEST_TOLD],

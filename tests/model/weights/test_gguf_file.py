@@ -178,6 +178,7 @@ LAYER = "blk.1.attn_q.weight"
         ({"llama.attention.head_count": 0}, "num_heads is 0"),
         ({"llama.rope.freq_base": 0.0}, "rotary_base is 0.0"),
         ({"llama.rope.scaling.type": "yarn"}, "small.gguf sets rope.scaling.type to yarn, which is not supported"),
+        ({"llama.rope.dimension_count": 8, "llama.attention.key_length": 16}, "sets rope.dimension_count to 8"),
         ({"llama.expert_count": 8}, "sets expert_count to 8"),
         ({"llama.attention.sliding_window": 5}, "sets attention.sliding_window to 5"),
         ({"tokenizer.ggml.model": "llama"}, "tokenizer.ggml.pre to llama smollm"),
