@@ -1,5 +1,7 @@
 """The page Lessons: a shelf, or one step at a time: a guess, then the answer on the live picture."""
 
+from functools import partial
+
 import streamlit as st
 
 from analysis.lessons import Lesson
@@ -83,7 +85,7 @@ def _prediction(asked: Asked, guess: guesses.Guess | None) -> None:
     prediction.ask(
         asked.question,
         key="lesson_prediction",
-        on_guess=lambda made: guesses.reveal(asked.name, made),
+        on_guess=partial(guesses.reveal, asked.name),  # the session keeps it: a name, no maps
         button=_("Reveal"),
         guess=value,
         answer=None if guess is None else asked.answer.right,
@@ -121,19 +123,18 @@ def _ways(asked: Asked, *, is_done: bool) -> None:
 
 
 def _own_sentence(asked: Asked) -> None:
-    key = f"lesson_text_{asked.lesson.id}_{asked.step.id}_{asked.language}"
+    lesson, step = asked.lesson, asked.step
+    key = f"lesson_text_{lesson.id}_{step.id}_{asked.language}"
     st.session_state.setdefault(key, asked.setup.text)
 
     def take() -> None:
-        text = str(st.session_state[key])
-        take_text(asked.lesson, asked.step, "" if not text.strip() else text)
+        take_text(lesson, step, str(st.session_state[key]))
+
+    def give_back() -> None:
+        take_text(lesson, step, "")
+        st.session_state.pop(key, None)
 
     with st.popover(_("Another sentence"), type="tertiary"):
         st.text_area(_("Your sentence"), key=key, max_chars=3000, on_change=take, height=90)
-        if own_text(asked.lesson, asked.step):
-            st.button(_("Back to the lesson's sentence"), on_click=_give_back, args=(asked, key))
-
-
-def _give_back(asked: Asked, key: str) -> None:
-    take_text(asked.lesson, asked.step, "")
-    st.session_state.pop(key, None)
+        if own_text(lesson, step):
+            st.button(_("Back to the lesson's sentence"), on_click=give_back)

@@ -144,4 +144,5 @@ def _words(question: Question) -> dict[str, str]:
         "cell": _("query “{query}”, key “{key}”"),
         "plain_cell": _("row “{query}”, column “{key}”"),
         "n_cells": _("{n} cells"),
+        "one_cell": _("1 cell"),
     }

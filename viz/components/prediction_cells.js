@@ -87,7 +87,7 @@ function cellsKind(p) {
 
   return {
     node,
-    words: (value) => fill(text.n_cells, { n: value.length }),
+    words: (value) => (value.length === 1 ? text.one_cell : fill(text.n_cells, { n: value.length })),
     paint() {
       const numbers = (cells) => new Set((cells ?? []).map(([row, column]) => row * across + column));
       drawn = numbers(p.guess);
