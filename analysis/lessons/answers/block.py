@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from analysis.blocks.block_steps import BoxKey, Movement, Residual, boxes, movement, residual
-from analysis.blocks.record import Record, record_layer, run_stack
+from analysis.blocks.record import Record, Stack, record_layer, run_stack
 from analysis.lessons.answer import Answer, answers
 from analysis.lessons.answers.masks import token_of
+from analysis.lessons.kept import kept
 from analysis.lessons.setup import Setup
 from model import HeadworkError
 
@@ -94,7 +95,7 @@ def growth(setup: Setup) -> Answer:
 
     The first token is left out: in decoders its state is hundreds of times as long as the others' (Sun et al. 2024).
     """
-    lengths = np.linalg.norm(_states(setup), axis=-1)[:, 1:].mean(axis=-1)  # (L + 1,)
+    lengths = np.linalg.norm(_stack(setup).hidden_states, axis=-1)[:, 1:].mean(axis=-1)  # (L + 1,)
     times = float(lengths[-1] / lengths[1])
     given = {"model": _name(setup), "layers": f"{len(lengths) - 1}", "first": f"{lengths[1]:.1f}"}
     said = {"last": f"{lengths[-1]:.1f}", "first": f"{lengths[1]:.1f}", "times": f"{times:.1f}"}
@@ -103,16 +104,27 @@ def growth(setup: Setup) -> Answer:
 
 @torch.inference_mode()
 def _record(setup: Setup, layer: int) -> Record:
-    model, tokens, of = setup.model, setup.trace.tokenized, setup.head(layer, 1)
-    allowed = setup.trace.mask.allowed(len(tokens), torch.tensor(tokens.is_padding))
-    x = model.transformer.embeddings(torch.tensor([tokens.ids]), model.token_types(tokens))
-    return record_layer(run_stack(model.transformer, x, allowed), allowed, tokens.labels, layer=of.layer)
+    """Every step of one layer, counted from 1."""
+    of, tokens = setup.head(layer, 1), setup.trace.tokenized
+    stack = replace(_stack(setup), transformer=setup.model.transformer)
+    return record_layer(stack, _allowed(setup), tokens.labels, layer=of.layer)
 
 
-def _states(setup: Setup) -> NDArray[np.float32]:
-    _, _, output = setup.model.run(setup.trace.text, setup.trace.mask, record="hidden")
-    assert output.hidden_states is not None
-    return np.stack([state[0].numpy() for state in output.hidden_states])  # (L + 1, N, d_model)
+def _stack(setup: Setup) -> Stack:
+    """What went through the whole model, without the model."""
+
+    def run() -> Stack:
+        model, tokens = setup.model, setup.trace.tokenized
+        with torch.inference_mode():
+            x = model.transformer.embeddings(torch.tensor([tokens.ids]), model.token_types(tokens))
+            return replace(run_stack(model.transformer, x, _allowed(setup)), transformer=None)
+
+    return kept(setup, "stack", run)
+
+
+def _allowed(setup: Setup) -> torch.Tensor:
+    tokens = setup.trace.tokenized
+    return setup.trace.mask.allowed(len(tokens), torch.tensor(tokens.is_padding))
 
 
 def _name(setup: Setup) -> str:

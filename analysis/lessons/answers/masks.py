@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.lessons.answer import Answer, answers
+from analysis.lessons.kept import kept
 from analysis.lessons.setup import Setup
 from analysis.maps.mask_runs import Leak, edit_word, layer_scores, leak
 from analysis.maps.masking import (
@@ -180,7 +181,8 @@ def peek(setup: Setup, *, into: str) -> Answer:
     trace = setup.trace
     words = trace.tokenized.words
     last = max((number for number, word in enumerate(words) if word.isalnum()), default=len(words) - 1)
-    found = leak(setup.model, trace.text, edit_word(trace.tokenized, last, into), trace.mask)
+    edited = edit_word(trace.tokenized, last, into)
+    found = kept(setup, ("leak", into), lambda: leak(setup.model, trace.text, edited, trace.mask))
     moves = _largest(found)
     n_moved = int((moves > MOVED).sum())
     right = "none" if n_moved == 0 else "all" if n_moved == len(moves) else "some"
@@ -203,7 +205,10 @@ def token_of(setup: Setup, word: str) -> tuple[int, str]:
 def _scores(setup: Setup, layer: int, head: int) -> tuple[NDArray[np.float64], Bools]:
     """Scores (N, N) of a head counted from 1, and the mask of its layer."""
     trace, of = setup.trace, setup.head(layer, head)
-    scores = layer_scores(setup.model, trace.text, trace.mask, of.layer).scores[of.head]
+    of_layer = kept(
+        setup, ("scores", of.layer), lambda: layer_scores(setup.model, trace.text, trace.mask, of.layer).scores
+    )
+    scores = of_layer[of.head]
     return scores.astype(np.float64), trace.allowed_in(of.layer)
 
 

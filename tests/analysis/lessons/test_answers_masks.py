@@ -1,10 +1,12 @@
 """Masks before and after the softmax with scores of 0, where every row can be worked out by hand."""
 
+from collections import OrderedDict
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from analysis.lessons import kept
 from analysis.lessons.answers import masks
 from tests.analysis.lessons.made_setups import setup
 
@@ -17,6 +19,7 @@ def equal_scores(monkeypatch):
     """Every score is 0: without a mask each of three keys gets a third."""
     scores = np.zeros((4, 3, 3), dtype=np.float32)
     monkeypatch.setattr(masks, "layer_scores", lambda *_: SimpleNamespace(scores=scores))
+    monkeypatch.setattr(kept, "_results", OrderedDict())
 
 
 @pytest.mark.parametrize(("query", "left"), [("a", 1 / 3), ("b", 2 / 3), ("c", 1)])
