@@ -15,6 +15,7 @@ from model import HeadworkError, load
 from model.training import Settings, Training, read_record
 from model.training.__main__ import main
 from model.training.runs import write
+from model.training.translate import TranslateSettings, Translating
 
 ROOT = Path(__file__).parents[3]
 
@@ -151,3 +152,55 @@ def test_stopped_by_hand_leaves_whole_json(tmp_path):
     assert process.returncode == 130 and b"of 1000 runs" in errors
     result = json.loads(out.read_text())
     assert result["complete"] is False and 1 <= len(result["runs"]) < 1000
+
+
+def test_a_translation_tells_accuracy_and_alignment_error(tmp_path, capsys):
+    out = tmp_path / "o.json"
+    command = ["--task", "translate-zh", "--heads", "2", "--steps", "3", "--seeds", "2"]
+    assert main([*command, "--json", str(out), "--save", str(tmp_path / "m.safetensors")]) == 0
+    result = json.loads(out.read_text())
+    assert result["complete"] and [(run["heads"], run["seed"]) for run in result["runs"]] == [(2, 0), (2, 1)]
+    training = Translating(TranslateSettings("translate-zh", heads=2, steps=3, seed=1))
+    training.step(3)
+    run, found = result["runs"][1], training.test()
+    assert run["accuracy"] == round(found.accuracy, 4) and run["words"] == pytest.approx(found.words, abs=1e-4)
+    assert (
+        run["alignment_error"]
+        == min(run["alignment_error_per_head"])
+        == pytest.approx(found.alignment.best_error, abs=1e-4)
+    )
+    assert run["right_by_class_per_head"] == pytest.approx(found.alignment.by_class[0], abs=1e-4)
+    assert result["provenance"]["classes"] == ["noun", "adjective", "verb", "split verb"]
+    said = capsys.readouterr().out
+    assert "alignment error of the best head" in said and "2 seeds: accuracy" in said
+    assert load(str(tmp_path / "m.safetensors")).is_encoder_decoder
+
+
+def test_peek_has_one_run_for_each_mask(tmp_path, capsys):
+    out = tmp_path / "o.json"
+    assert main(["--task", "peek", "--steps", "3", "--seeds", "2", "--json", str(out)]) == 0
+    runs = json.loads(out.read_text())["runs"]
+    assert [(run["mask"], run["seed"]) for run in runs] == [
+        (mask, seed) for seed in (0, 1) for mask in ("causal", "bidirectional", "prefix:5")
+    ]
+    for run in runs:
+        assert run["floor"] == 0.6931 and run["loss"] > 0 and 0 <= run["generating"] <= 1
+        assert 0 <= run["teacher_forced"] <= run["teacher_forced_allowed"] <= 1 and len(run["written"]) == 3
+    assert "2 seeds, bidirectional: loss" in capsys.readouterr().out
+    assert main(["--task", "peek", "--mask", "window:2", "--steps", "2", "--json", str(out)]) == 0
+    assert [run["mask"] for run in json.loads(out.read_text())["runs"]] == ["window:2"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--task", "translate-en", "--mask", "causal"], "translate-en has no option mask. It takes heads, layers"),
+        (["--task", "translate-en", "--ffn"], "has no option ffn"),
+        (["--task", "peek", "--mask", "padding:4"], "padded as they need"),
+        (["--task", "peek", "--mask", "causal", "--record", "r"], "doesn't go together"),
+        (["--task", "translate-en", "--heads", "2", "--record", "r"], "doesn't go together"),
+    ],
+)
+def test_options_that_a_task_has_not_are_told(arguments, said, capsys):
+    assert main(arguments) == 2
+    assert said in capsys.readouterr().err
