@@ -5,6 +5,7 @@ Shape letters: see model.attention; N_q target tokens, N_k source tokens.
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 from typing import Literal
 
@@ -233,7 +234,7 @@ class EncoderDecoderModel:
         ids = ids[:-1] if ids[-1] in self.rules.ends else ids
         tokenizer = self.target_tokenizer
         text = tokenizer.text_of([id_ for id_ in ids if not tokenizer.is_special(id_)]).strip()
-        if text:
+        with contextlib.suppress(HeadworkError):  # nobody may type it: nothing, or control characters only
             read = self.target_tokens(text)
             if read.ids == (self.rules.start, *ids):
                 return read  # as it would be if it were typed

@@ -9,21 +9,25 @@ from tests.model.random_checkpoints import save_random
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
-def lively(make, std=0.5):
-    """Makes a model whose weights are large enough for maps, and for texts written, that are not even."""
+def lively(make, std, tables):
+    """Makes a model whose matrices and tables of vectors have numbers of these sizes.
+
+    Matrices of 0.5 give maps that are far from even; of 0.1 beside tables of 1, texts that don't repeat one token.
+    """
 
     def made(config):
         model = make(config)
         with torch.no_grad():
-            for parameter in model.parameters():
+            for name, parameter in model.named_parameters():
                 if parameter.dim() == 2:
-                    parameter.normal_(std=std)
+                    is_table = any(part in name for part in ("embed", "shared", "lm_head"))
+                    parameter.normal_(std=tables if is_table else std)
         return model
 
     return made
 
 
-def bart(folder, **sizes):
+def bart(folder, *, std=0.5, tables=0.5, **sizes):
     """A random BART of 2 and 3 layers over the bytes of a text, `<s> … </s>`, written to a folder."""
     import transformers
 
@@ -38,12 +42,12 @@ def bart(folder, **sizes):
     widths = {f"{part}_ffn_dim": 32 for part in ("encoder", "decoder")}
     usual = {"d_model": 24, "encoder_layers": 2, "decoder_layers": 3, "max_position_embeddings": 600, **heads, **widths}
     config = transformers.BartConfig(vocab_size=len(vocabulary), **usual | sizes)
-    theirs = save_random(config, lively(transformers.BartForConditionalGeneration), folder)
+    theirs = save_random(config, lively(transformers.BartForConditionalGeneration, std, tables), folder)
     backend.save(str(folder / "tokenizer.json"))
     return theirs
 
 
-def t5(folder, **sizes):
+def t5(folder, *, std=0.5, tables=0.5, **sizes):
     """A random T5 of 2 layers over letters, `… </s>`, with a space before each word, written to a folder."""
     import transformers
 
@@ -55,6 +59,6 @@ def t5(folder, **sizes):
     backend.add_special_tokens(["<pad>", "</s>", "<unk>"])
     usual = {"d_model": 24, "d_kv": 6, "d_ff": 32, "num_layers": 2, "num_heads": 4}
     config = transformers.T5Config(vocab_size=len(pieces), decoder_start_token_id=0, **usual | sizes)
-    theirs = save_random(config, lively(transformers.T5ForConditionalGeneration), folder)
+    theirs = save_random(config, lively(transformers.T5ForConditionalGeneration, std, tables), folder)
     backend.save(str(folder / "tokenizer.json"))
     return theirs

@@ -1,6 +1,7 @@
 """An encoder–decoder from a folder: its traces, what it writes, and what it says to bad input."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -89,9 +90,24 @@ def greedy(theirs, ids, **more):
     return found[0].tolist()
 
 
+def writers(folder, kind):
+    """A model that doesn't write one token again and again."""
+    if kind == "bart":
+        return random_pairs.bart(folder, std=0.1, tables=1.0, tie_word_embeddings=False)
+    return random_pairs.t5(folder, tables=0.1, feed_forward_proj="gated-gelu", scale_decoder_outputs=False)
+
+
+@pytest.fixture(scope="module", params=["bart", "t5"])
+def writer(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp(f"writing-{request.param}")
+    theirs, ours = writers(folder, request.param), load(folder)
+    assert max(len(set(ours.trace(source).decoder.tokenized.ids)) for source in SOURCES) > 8
+    return theirs, ours
+
+
 @pytest.mark.parametrize("source", SOURCES)
-def test_writing_is_transformers_greedy_generation(both, source):
-    theirs, model, _ = both
+def test_writing_is_transformers_greedy_generation(writer, source):
+    theirs, model = writer
     traces = model.trace(source)
     written = greedy(theirs, traces.encoder.tokenized.ids, max_new_tokens=64, forced_eos_token_id=None)
     ends = model.rules.ends
@@ -111,10 +127,12 @@ def test_writing_is_transformers_greedy_generation(both, source):
         {"bad_words_ids": [[7], [9], [60]]},
         {"suppress_tokens": [5, 6, 7, 8]},
         {"forced_bos_token_id": 11},
+        {"eos_token_id": [2, *range(90, 120)]},
+        {"eos_token_id": [2, *range(90, 120)], "min_length": 12},
     ],
 )
 def test_what_a_models_makers_set_for_writing_is_kept(tmp_path, rules):
-    theirs = random_pairs.bart(tmp_path)
+    theirs = writers(tmp_path, "bart")
     for name, value in rules.items():
         setattr(theirs.generation_config, name, value)
     theirs.generation_config.save_pretrained(tmp_path)
@@ -124,6 +142,7 @@ def test_what_a_models_makers_set_for_writing_is_kept(tmp_path, rules):
         written = greedy(theirs, ids, max_new_tokens=64, forced_eos_token_id=None)
         found = list(model.trace(source).decoder.tokenized.ids)
         assert found == (written[:-1] if written[-1] in model.rules.ends else written), rules
+        assert len(written) < 65 or "eos_token_id" not in rules
 
 
 @pytest.mark.parametrize(
@@ -137,6 +156,20 @@ def test_rules_that_are_not_done_here_are_named_before_it_writes_otherwise(bart,
     with pytest.raises(HeadworkError, match=f"sets {rule}, which is not done here"):
         model.trace("the cat")
     assert model.trace("the cat", "le chat").target == "le chat"
+
+
+def test_a_text_that_nobody_may_type_is_written_and_traced_all_the_same(bart):
+    """Control characters alone are no text, but a model may write them."""
+    model, _ = bart
+    control = model.tokenizer.backend.token_to_id("Ă")  # byte 2
+    rules = model.rules
+    try:
+        model.rules = replace(rules, banned=tuple(id_ for id_ in range(260) if id_ != control))
+        traces = model.trace("the cat")
+    finally:
+        model.rules = rules
+    assert set(traces.decoder.tokenized.ids[1:]) == {control}
+    assert traces.cross.attention.shape[2] == len(traces.decoder.tokens)
 
 
 def test_it_writes_no_more_than_asked(bart):
