@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from model import load
-from tests.model.random_pairs import bart
+from tests.model.random_pairs import bart, t5
 from tests.pages.test_explorer import component
 from ui.attention import maps as readings_of
 from ui.attention.two_texts import SAYS, Question, provenance
@@ -234,8 +234,16 @@ def test_other_pages_say_what_the_model_is_and_lead_to_its_maps(app, folder, pag
     assert app.test.title[0].value == "What does each head look at?" and strip(app)["keys"] is not None
 
 
+def test_a_t5_writes_and_looks_back(app, tmp_path):
+    t5(tmp_path)
+    app.open(model=str(tmp_path), text=SOURCE, maps="cross")
+    traces = load(tmp_path).trace(SOURCE)
+    assert not app.errors and strip(app)["tokens"]["labels"] == list(traces.cross.tokens)
+    np.testing.assert_allclose(app.head_map(), traces.cross.attention[1, 1], atol=2e-5)
+
+
 def test_a_model_of_one_part_after_it_has_no_target(two):
     app = two()
     app.pick("model", "toy")
-    assert not app.errors and strip(app)["keys"] is None
+    assert not app.errors and strip(app)["keys"] is None and not {"target", "maps"} & set(app.link)
     assert not [element for element in app.test.text_input if element.key == "target"]

@@ -91,6 +91,7 @@ def asked(sentence: str, model_id: str, mask: Mask) -> Callable[[], AttentionTra
     """
     if loading.is_encoder_decoder(model_id):
         return two_texts.ask(sentence, model_id, mask)
+    two_texts.forget_link()
     trace = loading.trace(sentence, model_id, mask)
     remarks.cut(trace)
     remarks.cautions(trace)

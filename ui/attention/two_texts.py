@@ -84,6 +84,12 @@ def ask(source: str, model_id: str, mask: Mask) -> Question:
     return question
 
 
+def forget_link() -> None:
+    """Another model has no target: the session keeps it, the link doesn't."""
+    for name in ("target", "maps"):
+        st.query_params.pop(name, None)
+
+
 def question_of(trace: AttentionTrace) -> Question | None:
     """What a trace answered; None for that of a model with one part."""
     return _questions.get(trace)
