@@ -2,7 +2,8 @@
 
 A source sentence is subject, verb, object. The target says it in another order: adjectives follow their noun, mirrored;
 the verb comes last; and a verb that denies another becomes two words. `small old dogs love red cats` is
-`dogo olda smala kato reda lovi`, and with `hate` it ends in `ne lovi`. The Chinese pair has the same structure.
+`dogo olda smala kato reda lovi`, and with `hate` it ends in `ne lovi`. The Chinese pair has the same structure, so
+that a seed gives the same numbers in both.
 Letters: B sentences, N_k source words at most, N_q rows of the target at most; a row is where a target word is written.
 """
 

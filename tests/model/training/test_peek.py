@@ -1,6 +1,6 @@
 """Peek: three masks on one language: loss beside the entropy, what is read off, and what is written alone.
 
-Runs of 400 steps in place of 800; the numbers in brackets are what these seeds give.
+Runs of 400 steps in place of 800; the numbers said are what these seeds give.
 """
 
 import copy

@@ -1,6 +1,6 @@
 """Training a translator: alignment error by hand and by brute force, what is measured, and the claims on real runs.
 
-Runs of 250 steps in place of 600; the numbers in brackets are what these seeds give.
+Runs of 150 and 250 steps in place of 600; the numbers said are what these seeds give.
 """
 
 import copy
@@ -140,8 +140,8 @@ def test_settings_out_of_bounds_are_refused(changes, said):
 
 
 def test_one_head_learns_to_translate_and_its_look_follows_the_word_order():
-    """Seed 0: all of 1,024 sentences right; alignment error .75 at first, .00 at the end; straight across .81."""
-    run = trained(heads=1)
+    """Seed 0: 1,023 of 1,024 sentences right; alignment error .75 at first, .00 at the end; straight across .81."""
+    run = trained(heads=1, steps=150)
     found, first = run.test(), run.frames[0].alignment
     assert found.accuracy > 0.97 and found.words > 0.99
     assert found.alignment.best_error < 0.1 < 0.6 < first.best_error
@@ -150,7 +150,10 @@ def test_one_head_learns_to_translate_and_its_look_follows_the_word_order():
 
 
 def test_two_heads_may_divide_the_words_between_them():
-    """Seed 1: one head aligns adjectives, the other nouns and verbs, and each class fails without its head."""
+    """Seed 1: one head aligns adjectives, the other nouns and verbs, and each class fails without its head.
+
+    Not with every seed: with seed 0 both heads align all words.
+    """
     run = trained(heads=2, seed=1)
     assert run.test().accuracy > 0.95
     noun, adjective = CLASSES.index("noun"), CLASSES.index("adjective")
