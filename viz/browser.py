@@ -24,6 +24,8 @@ SCRIPTS = {  # besides encoding.js, which all of them share
     "kept": ("kept.js",),
     "prediction": ("prediction_kinds.js", "prediction_number.js", "prediction_cells.js", "prediction.js"),
     "lesson_shelf": ("lesson_progress.js", "lesson_shelf.js"),
+    "lesson_curtain": ("lesson_curtain.js",),
+    "lesson_flip": ("lesson_flip.js",),
     "lesson_steps": ("lesson_progress.js", "lesson_steps.js"),
 }
 

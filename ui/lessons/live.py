@@ -11,11 +11,13 @@ from ui.frame.languages import _, translator
 from ui.lessons import projector
 from ui.lessons.asked import Asked, language_now
 from viz.larger import larger
-from viz.lessons import AllHeads, Sentence, draw
+from viz.lessons import AllHeads, Moving, Sentence, draw
 from viz.style import Style
 from viz.token_strip import StripLook
 
 MOST_SENTENCES = 6
+
+_MOVING = {name: components.register(name) for name in ("lesson_curtain", "lesson_flip")}
 
 
 def picture(asked: Asked) -> None:
@@ -27,6 +29,8 @@ def picture(asked: Asked) -> None:
             st.plotly_chart(figure, key="lesson_figure", config=CHART, width="stretch")
         elif isinstance(drawn, AllHeads):
             _all_heads(drawn, asked.name)
+        elif isinstance(drawn, Moving):
+            _MOVING[drawn.component](key=drawn.component, data=drawn.data | {"text_scale": text_scale()})
         elif drawn is not None:
             _sentences(drawn[:MOST_SENTENCES], asked.name)
 

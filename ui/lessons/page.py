@@ -15,7 +15,7 @@ STYLE = """<style>
 .st-key-lesson { gap: 0.6rem; }
 .st-key-lesson-question { padding-bottom: 0.75rem; }
 .st-key-lesson-question h2 { padding: 0 0 0.25rem; font-size: 1.5rem; line-height: 1.3; }
-.st-key-lesson-sentence { border-inline-start: 3px solid #8a9096; padding-inline-start: 0.75rem; }
+.st-key-lesson-sentence { margin-top: 0.4rem; border-inline-start: 3px solid #8a9096; padding-inline-start: 0.75rem; }
 .st-key-lesson-sentence p { font-size: 1.2rem; }
 .st-key-lesson-covered { border: 1px dashed #8a9096; border-radius: 0.375rem; min-height: 16rem; }
 .st-key-lesson-foot { margin-top: 0.25rem; }

@@ -82,6 +82,7 @@ function listen(what, hear) {
 }
 
 const shown = (weight) => weight.toFixed(2);
+const isChinese = (text) => /[\u2e80-\ufaff]/.test(text); // stands upright where a line runs downwards
 
 // -- colours -----------------------------------------------------------------------------------------------------
 

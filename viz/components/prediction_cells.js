@@ -13,7 +13,7 @@ function cellsKind(p) {
   let isOn = null; // what a pointer that is down makes of the cells it passes
 
   const head = element("tr");
-  head.append(element("td"), ...columns.map((label) => headOf("col", element("span", "", label))));
+  head.append(element("td"), ...columns.map((label) => headOf("col", element("span", isChinese(label) ? "upright" : "", label))));
   const buttons = [];
   const body = labels.map((label, row) => {
     const line = element("tr");

@@ -3,7 +3,8 @@
 import viz.lessons.bars
 import viz.lessons.heads
 import viz.lessons.matrices
+import viz.lessons.moving
 import viz.lessons.numbers  # noqa: F401
-from viz.lessons.pictures import PICTURES, AllHeads, Drawn, Sentence, draw, picture
+from viz.lessons.pictures import PICTURES, AllHeads, Drawn, Moving, Sentence, draw, picture
 
-__all__ = ["PICTURES", "AllHeads", "Drawn", "Sentence", "draw", "picture"]
+__all__ = ["PICTURES", "AllHeads", "Drawn", "Moving", "Sentence", "draw", "picture"]

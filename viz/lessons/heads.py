@@ -5,7 +5,8 @@ import plotly.graph_objects as go
 from analysis.lessons.answer import Answer
 from analysis.lessons.shown import Looks, MapOf, Race, Sentences
 from viz.heatmaps import head_heatmap
-from viz.lessons.pictures import AllHeads, Sentence, picture
+from viz.lessons.moving import flip
+from viz.lessons.pictures import AllHeads, Moving, Sentence, picture
 from viz.maps import Maps
 from viz.overview import Metric
 from viz.theme import ACCENT, Translate
@@ -21,9 +22,11 @@ def strip(answer: Answer, t: Translate) -> list[Sentence]:
 
 
 @picture("sentences")
-def sentences(answer: Answer, t: Translate) -> list[Sentence]:
-    """Several sentences under each other, right and wrong ones marked."""
+def sentences(answer: Answer, t: Translate) -> list[Sentence] | Moving:
+    """Several sentences under each other, right and wrong ones marked; one sentence and a change of it as one."""
     shown: Sentences = answer.shown
+    if len(shown.looks) == 2 and not shown.is_right and (flipped := flip(*shown.looks, t)) is not None:
+        return flipped
     marks = shown.is_right or (None,) * len(shown.looks)
     return [_sentence(looks, mark) for looks, mark in zip(shown.looks, marks, strict=True)]
 

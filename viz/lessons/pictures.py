@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -52,7 +52,15 @@ class AllHeads:
     sentence: Sentence
 
 
-Drawn: TypeAlias = "go.Figure | AllHeads | Sequence[Sentence]"
+@dataclass(frozen=True, eq=False)
+class Moving:
+    """A browser component of its own, by its name in viz/components, and its message."""
+
+    component: str
+    data: dict[str, Any]
+
+
+Drawn: TypeAlias = "go.Figure | AllHeads | Moving | Sequence[Sentence]"
 Draw = Callable[[Answer, Translate], Drawn]
 PICTURES: dict[str, Draw] = {}
 
