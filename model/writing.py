@@ -52,7 +52,7 @@ class WritingRules:
         """The scores (V,) of the next token after `ids`, the start among them; −inf for what may not come."""
         if self.first is not None and len(ids) == 1:
             return torch.full_like(logits, -math.inf).index_fill(0, torch.tensor(self.first), 0.0)
-        forbidden = {*self.banned} - {*self.ends} | _repeating(ids, self.no_repeat)
+        forbidden = {*self.banned} | _repeating(ids, self.no_repeat)
         if len(ids) < self.min_length:
             forbidden |= {*self.ends}
         forbidden = {id_ for id_ in forbidden if id_ < logits.size(0)}

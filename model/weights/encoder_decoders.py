@@ -160,16 +160,18 @@ def writing_rules(folder: Path, raw: dict[str, Any]) -> WritingRules:
     start: Any = said.get("decoder_start_token_id")
     if start is None:
         start = said.get("bos_token_id") if raw["model_type"] != "t5" else said.get("pad_token_id", 0)
-    ends = said.get("eos_token_id")
     try:
+        said_end = said.get("eos_token_id")
+        ends = tuple(said_end) if isinstance(said_end, list) else () if said_end is None else (said_end,)
         words = [tuple(word) for word in said.get("bad_words_ids") or ()]
+        single = [word[0] for word in words if len(word) == 1 and word[0] not in ends]  # the end is never a bad word
         not_done = [name for name, harmless in _NOT_DONE.items() if said.get(name) not in (None, [], {}, harmless)]
         not_done += ["bad_words_ids"] * any(len(word) > 1 for word in words)
         return WritingRules(
             start=start,
-            ends=tuple(ends) if isinstance(ends, list) else () if ends is None else (ends,),
+            ends=ends,
             first=said.get("forced_bos_token_id"),
-            banned=(*(word[0] for word in words if len(word) == 1), *(said.get("suppress_tokens") or ())),
+            banned=(*single, *(said.get("suppress_tokens") or ())),
             min_length=said.get("min_length") or 0,
             no_repeat=said.get("no_repeat_ngram_size") or 0,
             not_done=tuple(not_done),

@@ -125,7 +125,7 @@ def test_writing_is_transformers_greedy_generation(writer, source):
         {"no_repeat_ngram_size": 1},
         {"min_length": 12},
         {"bad_words_ids": [[7], [9], [60]]},
-        {"suppress_tokens": [5, 6, 7, 8]},
+        {"suppress_tokens": [*range(20, 200)]},
         {"forced_bos_token_id": 11},
         {"eos_token_id": [2, *range(90, 120)]},
         {"eos_token_id": [2, *range(90, 120)], "min_length": 12},
