@@ -154,10 +154,15 @@ def trace(text: str, model_id: str, mask: Mask) -> AttentionTrace:
             the server makes no sense.
     """
     with st.spinner(_("Loading the model and reading the sentence…")):
-        loaded = load_model(model_id)
-        key = (named(model_id), text, str(mask))
-        # Without its model, which may be let go before the trace is.
-        return trace_cache().get(key, lambda: replace(loaded.trace(text, mask), model=None))
+        return quiet_trace(text, model_id, mask)
+
+
+def quiet_trace(text: str, model_id: str, mask: Mask) -> AttentionTrace:
+    """The same without a spinner: for files, which are made in a thread that knows no session."""
+    loaded = load_model(model_id)
+    key = (named(model_id), text, str(mask))
+    # Without its model, which may be let go before the trace is.
+    return trace_cache().get(key, lambda: replace(loaded.trace(text, mask), model=None))
 
 
 def two_texts(source: str, target: str | None, model_id: str, mask: Mask) -> Traces:

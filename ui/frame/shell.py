@@ -35,6 +35,11 @@ MENU = {
     "Learn": {"learn": "Watch heads learn"},
 }
 
+APART = {
+    "vote": "Vote",
+    "lessons": "scratch",
+}  # pages that only a link opens: no menu, no sentence, model or mask, and so no model is read
+
 # Streamlit asks a foreign host for this machine's own address when a page of another site knocks at its websocket.
 net_util.get_external_ip = lambda: None
 sockets.send_at_once()
@@ -60,6 +65,9 @@ def build_pages() -> dict[str, list[st.Page]]:
             ]
             for section, pages in MENU.items()
         }
+        made[language][""] = [
+            st.Page(ROOT / "pages" / f"{name}.py", title=_(title), visibility="hidden") for name, title in APART.items()
+        ]
     found: dict[str, list[st.Page]] = made[language]
     return found
 
@@ -86,14 +94,16 @@ def run_app() -> None:
     token = _routed.set(True)
     try:
         with faults.told():
-            with controls_place:
-                controls.begin(is_new_page=page.url_path != st.session_state.get("page"))
+            if page.url_path not in APART:
+                with controls_place:
+                    controls.begin(is_new_page=page.url_path != st.session_state.get("page"))
             if page.url_path != st.session_state.get("page"):
                 st.session_state.pop("when_left", lambda: None)()
                 st.session_state["page"] = page.url_path
             with faults.told():
                 page.run()
-            controls.end()
+            if page.url_path not in APART:
+                controls.end()
     finally:
         _routed.reset(token)
 

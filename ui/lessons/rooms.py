@@ -13,9 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from analysis.lessons.lesson import Right
+from analysis.lessons.questions import Question, checked
 from model import HeadworkError
 from model.errors import shown
-from ui.lessons.questions import Question, checked
 
 LETTERS = "23456789ABCDEFGHJKMNPQRSTVWXYZ"  # none that is taken for another: no 0 O, 1 I L, U V
 CODE = 9  # letters: 30^9 codes, 44 bits
@@ -32,9 +32,9 @@ Clock = Callable[[], float]
 
 @dataclass(frozen=True)
 class Revealed:
-    """What phones are told at the reveal: the answer in words, two sentences why, and what counts as right."""
+    """What phones are told at the reveal: the answer, two sentences why, and what counts as right."""
 
-    answer: str
+    right: Right
     why: str
     is_right: Callable[[Right], bool]
 
@@ -82,6 +82,11 @@ class Room:
             if now - self._last_here > GRACE or now - self._opened > LONGEST:
                 self.end()
             return self._is_ended
+
+    @property
+    def now(self) -> Question | None:
+        """The question that is asked now."""
+        return self._now
 
     @property
     def n_phones(self) -> int:

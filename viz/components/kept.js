@@ -1,6 +1,6 @@
 // One value that the browser keeps for the app, in this tab or in all of them, and says to Python (state "kept").
 // data: {name, area: "tab" | "browser", value}. value: what to keep from now on, "" = nothing any more; absent = what is
-// there, and where nothing is and `made` is set, 32 random hexadecimal digits.
+// there, and where nothing is and `made` is set, 32 random hexadecimal digits. Nothing kept is not said.
 
 const held = {}; // where the browser keeps nothing: until the page is loaded again
 
@@ -9,7 +9,7 @@ export default function ({ data, setStateValue }) {
   if (value !== undefined) return keep(area, name, value);
   let found = kept(area, name);
   if (!found && made) keep(area, name, (found = random()));
-  setStateValue("kept", found);
+  if (found) setStateValue("kept", found);
 }
 
 function kept(area, name) {

@@ -16,8 +16,9 @@ from pathlib import Path
 
 import torch
 
-from analysis.lessons import DIRECT, Answer, Lesson, Said, Setup, Source, Step, answer, read_file, say, setup_of, shelf
+from analysis.lessons import DIRECT, Answer, Lesson, Said, Setup, Source, answer, read_file, say, setup_of, shelf
 from analysis.lessons.lesson import LANGUAGES, Language
+from analysis.lessons.questions import in_words, question_of
 from model import HeadworkError
 from model.command_line import EXIT_INPUT, EXIT_OK, command
 from model.settings import threads
@@ -38,7 +39,7 @@ def lesson_page(lesson: Lesson, language: Language, source: Source = DIRECT) -> 
         language: of the page.
         source: where models and traces come from; a page of the app puts its caches here.
     """
-    steps = [_Printed(step, language, source) for step in lesson.steps]
+    steps = [_Printed(lesson, number, language, source) for number in range(len(lesson.steps))]
     title = html.escape(lesson.title.said(language))
     tests = "\n".join(_test(lesson, i, language) for i in range(len(lesson.self_test)))
     answers = "\n".join(each.answer(i) for i, each in enumerate(steps, 1))
@@ -75,8 +76,9 @@ def lesson_page(lesson: Lesson, language: Language, source: Source = DIRECT) -> 
 class _Printed:
     """A step with its answer, or with the reason why there is none."""
 
-    def __init__(self, step: Step, language: Language, source: Source) -> None:
-        self.step, self.language = step, language
+    def __init__(self, lesson: Lesson, number: int, language: Language, source: Source) -> None:
+        self.step = step = lesson.steps[number]
+        self.language = language
         self.setup: Setup | None = None
         self.found: Answer | None = None
         self.said = Said(getattr(step.context, language), getattr(step.question, language), "")
@@ -85,6 +87,7 @@ class _Printed:
             self.setup = setup_of(step.setup, language, source)
             self.found = answer(step, self.setup)
             self.said = say(step, self.found, language)
+            self.asked = question_of(lesson, number, self.found, language)
         except HeadworkError as error:
             self.fault = str(error)
 
@@ -106,19 +109,18 @@ class _Printed:
         if step.predict in ("token", "pair"):
             yield f'<div class="words">{"".join(f"<span>{html.escape(label)}</span>" for label in labels)}</div>'
         elif step.predict in ("choice", "order"):
-            texts = [html.escape(getattr(choice.text, self.language)) for choice in step.choices]
+            texts = [html.escape(text) for _, text in self._choices()]
             kind = "choices order" if step.predict == "order" else "choices"
             yield f'<ul class="{kind}">{"".join(f"<li>{text}</li>" for text in texts)}</ul>'
         elif step.predict == "number" and step.range is not None:
             yield f'<p class="number">{html.escape(getattr(step.range.unit, self.language))}</p>'
         elif self.found is not None:
-            yield from _grid(labels, self._columns())
+            yield from _grid(labels, self.found.columns or labels)
 
-    def _columns(self) -> Sequence[str]:
-        """The columns of cells: the labels, or as many numbers as the answer's matrix has columns."""
-        assert self.found is not None
-        whole = getattr(self.found.shown, "whole", None)
-        return self.found.labels if whole is None else [str(i + 1) for i in range(whole.shape[1])]
+    def _choices(self) -> Sequence[tuple[str, str]]:
+        if self.found is not None:
+            return self.asked.choices
+        return [(choice.id, getattr(choice.text, self.language)) for choice in self.step.choices]
 
     def answer(self, number: int) -> str:
         if self.found is None or self.setup is None:
@@ -136,23 +138,9 @@ class _Printed:
 
     def _right(self, found: Answer) -> str:
         """The right answer, to be read."""
-        right, step = found.right, self.step
-        names = {choice.id: getattr(choice.text, self.language) for choice in step.choices}
-        if step.predict == "cells" and isinstance(right, frozenset):
-            return said("cells", self.language, n=len(right))
-        if isinstance(right, tuple):
-            of = names if step.predict == "order" else dict(enumerate(found.labels))
-            return " → ".join(of[each] for each in right)  # type: ignore[index]
-        if step.predict == "choice":
-            return names.get(str(right), str(right))
-        if step.predict == "token" and isinstance(right, int):
-            return found.labels[right]
-        unit = "" if step.range is None else getattr(step.range.unit, self.language)
-        assert isinstance(right, int | float)
-        if unit == "%":
-            return f"{right:.0f} %"
-        number = f"{right:,.4g}" if abs(right) >= 10 or float(right).is_integer() else f"{right:.2f}"
-        return f"{number} {unit}".strip()
+        if isinstance(found.right, frozenset):
+            return said("cells", self.language, n=len(found.right))
+        return in_words(self.asked, found.right)
 
     def _mistakes(self) -> Iterator[str]:
         for choice in self.step.choices:

@@ -58,13 +58,18 @@ class Matrix:
         """(R, C, 3)."""
         if self.colours.size:
             return self.colours
-        cells = np.where(np.isfinite(self.cells), self.cells, 0.0)
+        cells = np.where(np.isfinite(self.cells), self.cells, 0.0)[..., None]
         if self.kind == "weights":
-            return np.rint(255 - np.clip(cells, 0, 1)[..., None] * (255 - FULL)).astype(np.uint8)
-        if self.kind == "numbers":
-            share = (np.abs(cells) / max(float(np.abs(cells).max(initial=0)), 1e-9))[..., None]
-            return np.rint(255 - share * (255 - np.where(cells[..., None] < 0, LESS, MORE))).astype(np.uint8)
-        return np.full((*cells.shape, 3), 255, np.uint8)
+            share, full = np.clip(cells, 0, 1), FULL
+        elif self.kind == "numbers":
+            share, full = (
+                np.abs(cells) / max(float(np.abs(cells).max(initial=0)), 1e-9),
+                np.where(cells < 0, LESS, MORE),
+            )
+        else:
+            share, full = np.zeros_like(cells), FULL
+        found: npt.NDArray[np.uint8] = np.rint(255 - share * (255 - full)).astype(np.uint8)
+        return found
 
 
 def matrices_svg(matrices: Sequence[Matrix], *, title: str, t: Translate = untranslated, axes: bool = True) -> str:

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.lessons.lesson import Range
+from analysis.lessons.questions import MOST_CELLS, Question, checked, in_words
 from model import HeadworkError
 from ui.lessons import rooms
-from ui.lessons.questions import MOST_CELLS, Question, checked, in_words
 from ui.lessons.rooms import Revealed, Rooms, grouped, plain_code
 
 TOKENS = Question("find-the-head", 1, "token", "Context.", "Which word?", ("The", "cat", "sat"))
@@ -19,7 +19,7 @@ CHOICE = Question("find-the-head", 2, "choice", "", "Which?", choices=(("a", "fi
 ORDER = replace(CHOICE, predict="order")
 NUMBER = Question("find-the-head", 3, "number", "", "How many?", range=Range(0, 72, 1, 3), unit="heads")
 PAIR, CELLS = replace(TOKENS, predict="pair"), replace(TOKENS, predict="cells")
-ANSWER = Revealed("sat", "Because.", lambda guess: guess == 2)
+ANSWER = Revealed(2, "Because.", lambda guess: guess == 2)
 PHONES = [f"{i:032x}" for i in range(300)]
 
 
@@ -264,5 +264,5 @@ def test_guesses_in_words():
     assert in_words(CHOICE, "b") == "second"
     assert in_words(ORDER, ("b", "a")) == "second → first"
     assert in_words(NUMBER, 12.0) == "12 heads"
-    assert in_words(replace(NUMBER, unit="%"), 12.5) == "12.5 %"
+    assert in_words(replace(NUMBER, unit="%"), 12.0) == "12 %"
     assert in_words(CELLS, frozenset({(0, 0), (1, 1)})) == "2"
