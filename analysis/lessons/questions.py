@@ -27,6 +27,7 @@ class Question:
         choices: (id, text) of "choice" and "order".
         range: of "number".
         unit: of "number", in words.
+        sentence: that it is about; "" where its words are the labels, or there is none.
     """
 
     lesson: str
@@ -39,9 +40,10 @@ class Question:
     choices: tuple[tuple[str, str], ...] = ()
     range: Range | None = None
     unit: str = ""
+    sentence: str = ""
 
 
-def question_of(lesson: Lesson, number: int, found: Answer, language: Language) -> Question:
+def question_of(lesson: Lesson, number: int, found: Answer, language: Language, sentence: str = "") -> Question:
     """The question of a step.
 
     Args:
@@ -49,6 +51,7 @@ def question_of(lesson: Lesson, number: int, found: Answer, language: Language) 
         number: of the step, from 0.
         found: its answer, of which only what may be known beforehand is taken.
         language: of the question.
+        sentence: that the step is about.
     """
     step = lesson.steps[number]
     said = say(step, found, language)
@@ -64,6 +67,7 @@ def question_of(lesson: Lesson, number: int, found: Answer, language: Language) 
         _shuffled(choices, found.right) if step.predict == "order" else tuple(choices),
         step.range,
         "" if step.range is None else step.range.unit.said(language),
+        sentence if step.predict not in ("token", "pair") else "",
     )
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.pages.conftest import ROOT, App
 from ui.frame import links
-from ui.frame.shell import MENU
+from ui.frame.shell import APART, MENU
 
 PAGES = [name for pages in MENU.values() for name in pages]
 SHOWN = {
@@ -22,8 +22,8 @@ def shared(app) -> list[str]:
     return [name for name in ("Sentence", "Model", "Mask") if name in labels]
 
 
-def test_every_page_file_stands_in_the_menu():
-    assert sorted(PAGES) == sorted(path.stem for path in (ROOT / "pages").glob("[!_]*.py"))
+def test_every_page_file_stands_in_the_menu_or_is_opened_by_links_alone():
+    assert sorted([*PAGES, *APART]) == sorted(path.stem for path in (ROOT / "pages").glob("[!_]*.py"))
     assert PAGES[0] == "attention"
 
 

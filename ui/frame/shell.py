@@ -35,10 +35,7 @@ MENU = {
     "Learn": {"learn": "Watch heads learn"},
 }
 
-APART = {
-    "vote": "Vote",
-    "lessons": "scratch",
-}  # pages that only a link opens: no menu, no sentence, model or mask, and so no model is read
+APART = {"vote": "Vote"}  # pages that only a link opens: no menu, no sentence, model or mask, and so no model is read
 
 # Streamlit asks a foreign host for this machine's own address when a page of another site knocks at its websocket.
 net_util.get_external_ip = lambda: None

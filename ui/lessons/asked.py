@@ -11,10 +11,9 @@ import streamlit as st
 
 from analysis.lessons import Answer, Lesson, Said, Setup, Source, Step, answer, in_language, say, setup_of
 from analysis.lessons.lesson import Language
+from analysis.lessons.questions import Question, question_of
 from model import HeadworkError
 from ui.frame import loading
-from ui.lessons import prediction
-from ui.lessons.questions import Question
 
 MOST_ANSWERS = 48  # kept for all sessions; one of 144 heads and 64 words takes 2 MB
 OWN_TEXTS = "lesson_texts"  # session state: (lesson, step, language) → the sentence typed in place of the lesson's
@@ -46,20 +45,7 @@ class Asked:
     @property
     def question(self) -> Question:
         """What is asked, without its answer."""
-        step, language = self.step, language_now()
-        found = Question(
-            lesson=self.lesson.id,
-            step=self.number + 1,
-            predict=step.predict,
-            context=self.said.context,
-            question=self.said.question,
-            labels=self.answer.labels if step.predict in ("token", "pair", "cells") else (),
-            columns=self.answer.columns,
-            choices=tuple((choice.id, choice.text.said(language, self.answer.given)) for choice in step.choices),
-            range=step.range,
-            unit="" if step.range is None else step.range.unit.said(language),
-        )
-        return prediction.shuffled(found, self.answer.right) if step.predict == "order" else found
+        return question_of(self.lesson, self.number, self.answer, language_now(), self.setup.text)
 
     @property
     def language(self) -> Language:

@@ -4,19 +4,18 @@ Nothing is open before the teacher asks for it. The room is the session's by a s
 reload; phones get only the code.
 """
 
+from collections.abc import Callable
 from functools import partial
 
 import streamlit as st
 
-from analysis.lessons import Answer, Lesson, say
-from analysis.lessons.lesson import Language
-from analysis.lessons.questions import question_of
 from model import HeadworkError
 from ui.frame import background, faults
 from ui.frame.captions import caution, chart
 from ui.frame.languages import _, _n, explain, plain, translator
 from ui.lessons import kept
 from ui.lessons.address import local_link, own_address, qr_svg, room_link
+from ui.lessons.asked import Asked, language_now
 from ui.lessons.rooms import ROOMS, Revealed, Room, grouped
 from viz.lessons.guesses import guesses_figure
 
@@ -27,19 +26,13 @@ FOR_A_CLASS = "streamlit run app.py --server.address 0.0.0.0 --browser.serverAdd
 BIG = "font-size: 1.6rem; font-weight: 650; letter-spacing: 0.04em"
 
 
-def is_open() -> bool:
-    """Whether this teacher has a room, so that a step may be revealed without a guess of their own."""
-    return _room() is not None
-
-
-def bar(lesson: Lesson, step: int, answer: Answer, *, is_revealed: bool = False) -> None:
+def bar(asked: Asked, *, is_revealed: bool, on_reveal: Callable[[], None]) -> None:
     """Drawn below a step's question.
 
     Args:
-        lesson: the lesson.
-        step: counts from 0.
-        answer: of the step.
+        asked: the step.
         is_revealed: whether the page shows the answer; the phones follow.
+        on_reveal: shows the answer without a guess of the teacher's own.
     """
     _remember()
     room = _room()
@@ -50,10 +43,45 @@ def bar(lesson: Lesson, step: int, answer: Answer, *, is_revealed: bool = False)
             st.error(fault, icon="✋")
         return
     try:
-        _ask(room, lesson, step, answer, is_revealed)
+        _ask(room, asked, is_revealed)
     except HeadworkError as error:
         st.error(explain(error), icon="✋")
-    _live()
+    with st.container(border=True, key="class-bar", gap="small"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.html(f"<span style='{BIG}'>{grouped(room.code)}</span>", width="content")
+            ends = _("Ends the room; its guesses are gone.")
+            st.button(_("End"), key="class_end", on_click=_end, type="tertiary", help=ends)
+        _count_again()
+        if not is_revealed:
+            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                st.button(_("Reveal to all"), key="class_reveal", on_click=on_reveal)
+                st.toggle(_("QR code"), key=QR)
+                hidden = _("Hidden until the reveal, so that nobody follows the others.")
+                st.toggle(_("Show guesses"), key=OPENED, help=hidden)
+
+
+def shows_the_way_in() -> bool:
+    """Whether the QR code stands where the picture comes later."""
+    return _room() is not None and bool(st.session_state.get(QR))
+
+
+def way_in() -> None:
+    """The QR code and the link; where no phone reaches this server, what to start instead."""
+    room = _room()
+    if room is None:
+        return
+    url, language = st.context.url or "", language_now()
+    link = room_link(url, st.get_option("server.address"), room.code, language, own_address())
+    if link is None:
+        caution(_("Phones can't reach this address: the app listens on this computer alone. For a class, start it so:"))
+        st.code(FOR_A_CLASS, language=None, wrap_lines=True)
+        st.markdown(_("NAME is this computer's name or address in your network. On this computer the room is at"))
+        st.code(local_link(url, room.code, language), language=None, wrap_lines=True)
+        return
+    with st.container(horizontal_alignment="center", gap="small", key="class-way-in"):
+        st.image(qr_svg(link), width=320, alt=_("QR code of the link below it"))
+        st.code(link, language=None, wrap_lines=True)
+        st.markdown(_("No name is asked. Each phone guesses once and may change its mind until the reveal."))
 
 
 def _open() -> None:
@@ -67,8 +95,7 @@ def _open() -> None:
 
 def _end() -> None:
     if room := _room():
-        room.end()
-    ROOMS.sweep()
+        room.end()  # phones that look again are told so, until the server forgets the room a minute later
     st.session_state[SECRET] = ""
 
 
@@ -85,66 +112,28 @@ def _room() -> Room | None:
     return ROOMS.of_teacher(st.session_state.get(SECRET, ""))
 
 
-def _ask(room: Room, lesson: Lesson, step: int, answer: Answer, is_revealed: bool) -> None:
+def _ask(room: Room, asked: Asked, is_revealed: bool) -> None:
     """Puts the step's question to the phones, and tells them the answer once the page shows it."""
-    language: Language = "zh" if st.session_state.get("lang") == "zh" else "en"
-    question = question_of(lesson, step, answer, language)
+    question, right = asked.question, asked.answer.right
     if room.now is not None and question != room.now:
-        st.session_state[QR] = False  # the class is in; now the picture needs the room
+        st.session_state[QR] = False  # the class is in
     room.ask(question)
-    st.session_state[RIGHT] = answer.right if is_revealed else None
+    st.session_state[RIGHT] = right if is_revealed else None
     if is_revealed and not room.is_revealed:
-        is_right = partial(lesson.steps[step].is_right, right=answer.right)
-        room.reveal(Revealed(answer.right, say(lesson.steps[step], answer, language).why, is_right))
+        room.reveal(Revealed(right, asked.said.why, partial(asked.step.is_right, right=right)))
 
 
-def _bar() -> None:
-    """The bar itself, which looks at the guesses again and again."""
+def _counted() -> None:
+    """How many guessed, and once it may be seen, what; looked at again and again."""
     room = _room()
     if room is None or room.now is None:
-        st.rerun()
+        st.rerun()  # it has ended by itself
     guesses, right = room.guesses(), st.session_state.get(RIGHT)
-    with st.container(border=True, key="class-bar"):
-        with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-            st.html(f"<span style='{BIG}'>{grouped(room.code)}</span>", width="content")
-            st.markdown(plain(_counted(len(guesses), room.n_phones)), width="content")
-            st.toggle(_("QR code"), key=QR)
-            hidden = _("Hidden until the reveal, so that nobody follows the others.")
-            st.toggle(_("Show guesses"), key=OPENED, help=hidden, disabled=right is not None)
-            if st.button(_("End"), key="class_end", help=_("Ends the room; its guesses are gone.")):
-                _end()
-                st.rerun()
-        if st.session_state.get(QR):
-            _way_in(room)
-        if guesses and (right is not None or st.session_state.get(OPENED)):
-            figure = guesses_figure(room.now, guesses, right, translator())
-            chart(figure, "class_guesses")
+    phones = _n("{n} phone", "{n} phones", room.n_phones).format(n=room.n_phones)
+    said = _n("{n} guess from {phones}", "{n} guesses from {phones}", len(guesses))
+    st.markdown(plain(said.format(n=len(guesses), phones=phones)))
+    if guesses and (right is not None or st.session_state.get(OPENED)):
+        chart(guesses_figure(room.now, guesses, right, translator()), "class_guesses")
 
 
-_live = faults.fragment(_bar, run_every=COUNTED_EVERY)
-
-
-def _counted(n_guesses: int, n_phones: int) -> str:
-    said = _n("{n} guess from {phones}", "{n} guesses from {phones}", n_guesses)
-    phones = _n("{n} phone", "{n} phones", n_phones).format(n=n_phones)
-    return said.format(n=n_guesses, phones=phones)
-
-
-def _way_in(room: Room) -> None:
-    """The QR code and the link; where no phone reaches this server, what to start instead."""
-    url, language = st.context.url or "", st.session_state.get("lang", "en")
-    link = room_link(url, st.get_option("server.address"), room.code, language, own_address())
-    if link is None:
-        caution(
-            _("Phones can't reach this address: the app listens on this computer alone. For a class, start it with")
-        )
-        st.code(FOR_A_CLASS, language=None)
-        st.caption(_("NAME is this computer's name or address in your network. On this computer the room is at"))
-        st.code(local_link(url, room.code, language), language=None)
-        return
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        st.image(qr_svg(link), width=260, alt=_("QR code of the link beside it"))
-        with st.container(width=460):
-            st.markdown(_("Scan the code, or open"))
-            st.code(link, language=None, wrap_lines=True)
-            st.markdown(_("No name is asked. Each phone guesses once and may change its mind until the reveal."))
+_count_again = faults.fragment(_counted, run_every=COUNTED_EVERY)

@@ -62,16 +62,18 @@ def _step(lesson: Lesson, at: int) -> None:
     with st.container(key="lesson-question", gap="xsmall"):
         st.markdown(plain(asked.said.context))
         st.header(plain(asked.said.question), anchor=False)
-        if asked.setup.text and asked.step.predict not in ("token", "pair"):  # else its words are there to be tapped
+        if asked.question.sentence:
             with st.container(key="lesson-sentence"):
-                st.markdown(plain(asked.setup.text))
+                st.markdown(plain(asked.question.sentence))
     left, right = st.columns([5, 7], gap="medium")
     with left:
         _prediction(asked, guess)
         _ways(asked, is_done=guess is not None)
-        class_room.bar(lesson, at, asked.answer)
+        class_room.bar(asked, is_revealed=guess is not None, on_reveal=lambda: guesses.reveal(asked.name))
     with right:
-        if guess is None:
+        if guess is None and class_room.shows_the_way_in():
+            class_room.way_in()
+        elif guess is None:
             with st.container(key="lesson-covered", horizontal_alignment="center", vertical_alignment="center"):
                 st.markdown(_("Guess first. The picture comes with the answer."), width="content")
         else:

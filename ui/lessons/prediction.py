@@ -5,19 +5,17 @@ The right answer isn't sent to the browser before the guess is made: `ask` takes
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
 from analysis.lessons.lesson import Right
+from analysis.lessons.questions import Question, checked
 from model import HeadworkError
 from ui.frame import components
 from ui.frame.captions import text_scale
 from ui.frame.languages import _
-from ui.lessons.questions import Question, checked
 from viz.encoding import digest
 from viz.theme import ACCENT
 from viz.token_strip import reading_direction
@@ -78,17 +76,6 @@ def ask(
         "text": {"question": question.question, "button": button, "is_sent": is_sent, **_words(question)},
     }
     _prediction(key=key, data=data, on_guess_change=took)
-
-
-def shuffled(question: Question, right: Right) -> Question:
-    """An "order" whose items stand in an order that gives nothing away, the same each time."""
-    ids = [id_ for id_, _text in question.choices]
-    order = ids[:]
-    draw = random.Random(digest([question.lesson, *ids]))
-    while len(ids) > 1 and tuple(order) in (right, tuple(ids)) and len(ids) > 2:
-        draw.shuffle(order)
-    texts = dict(question.choices)
-    return replace(question, choices=tuple((id_, texts[id_]) for id_ in order))
 
 
 def _texts(question: Question) -> list[str]:

@@ -3,10 +3,10 @@
 import streamlit as st
 
 from analysis.lessons import Lesson, SelfTest
+from analysis.lessons.questions import Question
 from ui.frame.languages import _, plain
 from ui.lessons import places, prediction, steps
 from ui.lessons.asked import language_now, view_link
-from ui.lessons.questions import Question
 
 KEY = "lesson_test"  # session state: lesson → question → id of the option chosen
 

@@ -66,6 +66,8 @@ def _step(seat: Seat, seen: Seen) -> None:
     if question.context:
         st.text(question.context)
     st.markdown(f"#### {plain(question.question)}")
+    if question.sentence:
+        st.text(question.sentence)
     prediction.ask(
         question,
         key="phone_guess",
