@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from analysis.blocks.block_steps import Movement, Residual
 from analysis.blocks.cost import HeadCount
 from analysis.blocks.ledger import Ledger
-from analysis.blocks.reshape import Regrouped
 from analysis.lessons import shown
 from analysis.lessons.answer import Answer
-from analysis.lessons.answers.masks import TwoOrders
+from analysis.lessons.answers.block import OfTokens
+from analysis.lessons.answers.crossing import CrossMap
+from analysis.lessons.answers.masks import RowSums, TwoOrders
+from analysis.lessons.answers.reshape import Moved
 from analysis.lessons.answers.steps import Table
 from analysis.lessons.lesson import Language
 from viz.export.matrix_svg import Bar, Matrix, bars_svg, matrices_svg
@@ -44,8 +45,8 @@ def picture(found: Answer, language: Language, t: Translate, title: str) -> str:
         t: translates the pictures' own words.
         title: read out to who can't see it.
     """
-    if isinstance(found.shown, np.ndarray) and found.picture == "mask":
-        return _mask(found, t, title)
+    if isinstance(found.shown, np.ndarray):
+        return _mask(found, t, title) if found.picture == "mask" else _over_layers(found.shown, t, title)
     return _drawn(found.shown, found, language, t, title)
 
 
@@ -126,22 +127,45 @@ def _table(what: Table, found: Answer, language: Language, t: Translate, title: 
 
 @_drawn.register
 def _two_orders(what: TwoOrders, found: Answer, language: Language, t: Translate, title: str) -> str:
-    names = t("mask before the softmax"), t("mask after the softmax")
+    names = "softmax(S + M)", {"rescaled": t("rows rescaled"), "zero": t("0 in place of −∞")}[what.way]
+    hidden = np.where(what.allowed, 0.0, np.nan)
+    other = what.other if what.way == "zero" else what.other + hidden
     matrices = [
-        Matrix(np.where(what.allowed, weights, np.nan), found.labels, found.labels, name, row=what.row)
-        for weights, name in zip((what.right, what.wrong), names, strict=True)
+        Matrix(weights, found.labels, found.labels, name, row=what.row)
+        for weights, name in zip((what.right + hidden, other), names, strict=True)
     ]
     return matrices_svg(matrices, title=title, t=t)
 
 
 @_drawn.register
-def _reshape(what: Regrouped, found: Answer, language: Language, t: Translate, title: str) -> str:
-    n_heads, n_tokens, d_k = what.parts.shape
+def _row_sums(what: RowSums, found: Answer, language: Language, t: Translate, title: str) -> str:
+    bars = [
+        Bar(label, float(total), f"{total:.2f}", is_marked=row == what.row)
+        for row, (label, total) in enumerate(zip(found.labels, what.sums, strict=True))
+    ]
+    return bars_svg(bars[:MOST_BARS], title=title, baseline=1.0, baseline_name="1")
+
+
+@_drawn.register
+def _cross_map(what: CrossMap, found: Answer, language: Language, t: Translate, title: str) -> str:
+    matrix = Matrix(what.weights, what.queries, what.keys, marked=what.links, row=what.row)
+    return matrices_svg([matrix], title=title, t=t)
+
+
+@_drawn.register
+def _reshape(what: Moved, found: Answer, language: Language, t: Translate, title: str) -> str:
+    of = what.found
+    n_heads, n_tokens, d_k = of.parts.shape
     rows = [str(i + 1) for i in range(n_tokens)]
-    coloured = found.right if isinstance(found.right, frozenset) else ()
-    x = _numbered(what.whole, what.whole_heads, rows, f"x ({n_tokens} × {n_heads * d_k})")
-    whole = [replace(x, marked=coloured)]
-    parts = [_numbered(what.parts[h], what.parts_heads[h], rows, t("head {n}").format(n=h + 1)) for h in range(n_heads)]
+
+    def part(numbers: Any, heads: Any, name: str) -> Matrix:
+        marked = zip(*np.isin(numbers, what.numbers).nonzero(), strict=True)
+        return replace(
+            _numbered(numbers, heads, rows, name), marked=[(int(row), int(column)) for row, column in marked]
+        )
+
+    whole = [part(of.whole, of.whole_heads, f"x ({n_tokens} × {n_heads * d_k})")]
+    parts = [part(of.parts[h], of.parts_heads[h], t("head {name}").format(name=h + 1)) for h in range(n_heads)]
     return "\n".join(matrices_svg(each, title=title, axes=False) for each in (whole, parts))
 
 
@@ -153,27 +177,31 @@ def _numbered(numbers: Any, heads: Any, rows: list[str], name: str) -> Matrix:
 
 
 @_drawn.register
-def _movement(what: Movement, found: Answer, language: Language, t: Translate, title: str) -> str:
-    parts = [(t("attention"), what.attention)] + ([] if what.ffn is None else [("FFN", what.ffn)])
+def _of_tokens(what: OfTokens, found: Answer, language: Language, t: Translate, title: str) -> str:
     bars = [
-        Bar(f"{name} · {label}", float(value), f"{value:.2f}")
-        for name, values in parts
-        for label, value in zip(found.labels, values, strict=True)
+        Bar(
+            f"{label} · {name}" if len(what.series) > 1 else label,
+            float(value),
+            f"{value:.2f}",
+            is_marked=i == what.selected,
+        )
+        for i, label in enumerate(found.labels)
+        for name, values in what.series
+        for value in [values[i]]
     ]
-    return bars_svg(bars[:MOST_BARS], title=title)
-
-
-@_drawn.register
-def _residual(what: Residual, found: Answer, language: Language, t: Translate, title: str) -> str:
-    values = {"‖x‖": what.carried, "‖attention(x)‖": what.added, "‖x + attention(x)‖": what.total}
-    bars = [Bar(name, float(np.mean(value)), f"{np.mean(value):.2f}") for name, value in values.items()]
-    return bars_svg(bars, title=title, note=t("mean over the tokens"))
+    return bars_svg(bars[:MOST_BARS], title=title, note=", ".join(name for name, _ in what.series))
 
 
 @_drawn.register
 def _ledger(what: Ledger, found: Answer, language: Language, t: Translate, title: str) -> str:
     bars = [Bar(t(line.part), line.total, f"{line.total:,}  = {line.numbers}") for line in what.lines if line.total]
     return bars_svg(bars, title=title)
+
+
+def _over_layers(lengths: Any, t: Translate, title: str) -> str:
+    layer = t("layer {n}")
+    bars = [Bar(layer.format(n=i), float(length), f"{length:.1f}") for i, length in enumerate(np.ravel(lengths), 1)]
+    return bars_svg(bars[:MOST_BARS], title=title)
 
 
 def _mask(found: Answer, t: Translate, title: str) -> str:
