@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -15,15 +16,18 @@ from viz.export import fonts
 from viz.export.html import page_html
 from viz.export.images import png_bytes, square, svg_text
 from viz.export.layout import map_layout
+from viz.export.strip_svg import strip_svg
 from viz.heatmaps import head_heatmap
 from viz.layer_grid import layer_grid
 from viz.maps import MOST_UNEVEN, Maps, cell_height
 from viz.overview import overview_maps
+from viz.theme import isolated
 from viz.token_strip import LayerMaps, Line, StripChoice, StripLook, layer_maps, strip_maps, strip_view
 
 QUERIES = tokens_of("<s>", "die", "Katze", "</s>")
 KEYS = tokens_of("<s>", "the", "cat", "<b>sat</b>", "😀", "</s>", "[PAD]")
 N_Q, N_K = len(QUERIES), len(KEYS)
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.fixture(scope="module")
@@ -132,3 +136,25 @@ def test_the_exported_page_holds_both_texts_as_data(cross):
     assert data["strip_view"]["tokens"]["labels"] == list(QUERIES.labels)
     assert data["strip_view"]["keys"]["labels"] == list(KEYS.labels) and data["strip_view"]["pinned"] == 5
     assert "<b>sat</b>" not in page
+
+
+def test_the_strip_as_svg_has_both_texts_and_edges_from_one_to_the_other(cross):
+    shown = layer_maps(by_pieces(cross), 1)
+    row = cross.attention[1, 2, 2]
+    looks = ElementTree.fromstring(strip_svg(shown, StripChoice([2], pinned=2)))
+    assert svg_edges(looks) == {(2, key): pytest.approx(row[key], abs=1e-5) for key in range(N_K) if row[key] >= 0.02}
+    texts = [text.text for text in looks.iter(f"{SVG}text")]
+    assert texts[: N_Q + N_K] == [*(isolated(label) for label in (*QUERIES.labels, *KEYS.labels))]
+    assert {"key (looked at)", "query (looks)"} < set(texts)
+    tops = [float(box.get("y")) for box in looks.iter(f"{SVG}rect") if box.get("data-token")]
+    assert max(tops[N_Q:]) < min(tops[:N_Q])
+    column = cross.attention[1, 2, :, 1]
+    looked_at = ElementTree.fromstring(strip_svg(shown, StripChoice([2], pinned=N_Q + 1)))
+    assert svg_edges(looked_at) == {
+        (query, 1): pytest.approx(column[query], abs=1e-5) for query in range(N_Q) if column[query] >= 0.02
+    }
+
+
+def svg_edges(picture):
+    found = [path for path in picture.iter(f"{SVG}path") if path.get("data-key")]
+    return {(int(path.get("data-query")), int(path.get("data-key"))): float(path.get("data-weight")) for path in found}

@@ -2,6 +2,7 @@
 
 The shapes are those of components/edges.js and painting.js: an edge ends in an arrowhead at the key that is looked at,
 its width grows with the weight; one head tints the tokens, and each token carries its weight with two decimals.
+Where another text is looked at, its tokens stand above; all are counted as one row of places, the keys last.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ HEIGHT, BELOW = 28.0, 18.0  # of a token, and of its weight
 LEAST_WIDTH, INSIDE, BETWEEN = 36.0, 7.0, 4.0  # of a token, at both its sides, and from one to the next
 LEAST_NAMED = 58.0  # of a token whose number names its head
 ABOVE, BETWEEN_LINES = 56.0, 30.0  # room for edges over the only line, and over each of several
+BETWEEN_TEXTS, NAME = 40.0, 20.0  # room for edges from text to text, and for what a text is called
 TALLEST, LOW = 46.0, 22.0  # of an edge, likewise
 LEAST_EDGE, LEAST_NUMBER = 0.02, 0.005
 TINT = 0.9  # of a head's colour in the token with weight 1
@@ -69,7 +71,8 @@ def strip_svg(
 
     Args:
         shown: the maps of a layer and their tokens.
-        chosen: its heads, the pinned token from which edges go, and their direction; nothing pinned = no edges.
+        chosen: its heads, the pinned token from which edges go, and their direction; nothing pinned = no edges. Of two
+            texts the pinned token's own says the direction.
         style: what the full width of an edge stands for.
         title: above the sentence; "" = none.
         source: `analysis.provenance`: model and mask are printed below, all of it goes into the file; None = neither.
@@ -79,23 +82,29 @@ def strip_svg(
     """
     top = MARGIN + 22 if title else 4.0
     least = LEAST_NAMED if len(chosen.heads) > 1 else LEAST_WIDTH
-    boxes, n_lines = _boxes(shown.labels, least, width, top)
+    labels = [*shown.labels, *(shown.keys if shown.context else ())]  # of all places
+    over = ABOVE if len(chosen.heads) > 1 else None
+    boxes, n_lines = _two_texts(shown, least, width, top) if shown.context else _boxes(labels, least, width, top, over)
     weights = _weights(shown, chosen)  # (heads, N)
     colours = [_colour(head) for head in chosen.heads] or [_rgb(INK)]
     right = max(box.x + box.width / 2 for box in boxes)
     bottom = max(box.foot for box in boxes)
     words = [Words(title, 4, MARGIN, 18, bold=True)] if title else []
+    if shown.context:
+        bottom += NAME
+        words.append(Words(t("key (looked at)"), 4, top + NAME - 6, SMALL, colour=SOFT))
+        words.append(Words(t("query (looks)"), 4, bottom - 4, SMALL, colour=SOFT))
     if source:
         line = " · ".join(f"{t(name)}: {source[name]}" for name in ("model", "head", "mask") if source.get(name))
         words.append(Words(line, 4, bottom + 20, 12, colour=SOFT))
         bottom += 26
-    said = title or " ".join(shown.labels)
+    said = title or " ".join(labels)
     size = max(right, *(fonts.width(each.text, each.size) for each in words), 0) + 6, bottom + 6
     parts = [
         *begun(math.ceil(size[0]), math.ceil(size[1]), said, source),
         f'<rect width="100%" height="100%" fill="{GROUND}"/>',
-        *_tokens(shown, chosen, boxes, weights, colours, style, set(marked)),
-        *_edges(chosen, boxes, weights, colours, style, n_lines == 1),
+        *_tokens(labels, _special(shown), chosen, boxes, weights, colours, style, set(marked)),
+        *_edges(shown, chosen, boxes, weights, colours, style, n_lines == 1),
         *_numbers(chosen, boxes, weights),
         *map(svg_words, words),
         "</svg>\n",
@@ -103,8 +112,27 @@ def strip_svg(
     return "\n".join(parts)
 
 
-def _boxes(labels: Sequence[str], least: float, width: float, top: float) -> tuple[list[Box], int]:
-    """Where tokens stand, line by line, and how many lines there are; from the right where the text is read so."""
+def _two_texts(shown: LayerMaps, least: float, width: float, top: float) -> tuple[list[Box], int]:
+    """Where the queries stand, and above them the keys; and how many lines there are."""
+    keys, n_keys = _boxes(shown.keys, least, width, top + NAME, 0)
+    lowest = max(box.foot for box in keys)
+    queries, n_queries = _boxes(shown.labels, least, width, lowest + BETWEEN_TEXTS, 0, n_keys)
+    return [*queries, *keys], n_keys + n_queries
+
+
+def _boxes(
+    labels: Sequence[str], least: float, width: float, top: float, over: float | None, first: int = 0
+) -> tuple[list[Box], int]:
+    """Where tokens stand, line by line, and how many lines there are; from the right where the text is read so.
+
+    Args:
+        labels: the tokens.
+        least: width of a token.
+        width: of a line.
+        top: where the room for edges begins.
+        over: that room; None = as much as one line needs, or several.
+        first: the number of the first line.
+    """
     widths = [max(least, fonts.width(_label(label), SIZE) + 2 * INSIDE) for label in labels]
     places: list[tuple[float, int]] = []
     x, line = 2.0, 0
@@ -113,29 +141,59 @@ def _boxes(labels: Sequence[str], least: float, width: float, top: float) -> tup
             x, line = 2.0, line + 1
         places.append((x + each / 2, line))
         x += each + BETWEEN
-    over = ABOVE if line == 0 or least == LEAST_NAMED else BETWEEN_LINES
+    if over is None:
+        over = ABOVE if line == 0 else BETWEEN_LINES
     step = HEIGHT + BELOW + BETWEEN_LINES
     if reading_direction(labels) == "rtl":
         edge = max(x + each / 2 for (x, _), each in zip(places, widths, strict=True)) + 2
         places = [(edge - x, line) for x, line in places]
     return [
-        Box(x, top + over + line * step, each, line) for (x, line), each in zip(places, widths, strict=True)
+        Box(x, top + over + line * step, each, first + line) for (x, line), each in zip(places, widths, strict=True)
     ], line + 1
 
 
 def _weights(shown: LayerMaps, chosen: StripChoice) -> npt.NDArray[np.float64]:
-    """(heads, N): the row of the pinned token, or its column; NaN where masked. No head = the mean of all."""
+    """(heads, places): the row of the pinned token, or its column; NaN where masked, and in its own of two texts.
+
+    No head = the mean of all.
+    """
     if chosen.pinned is None:
-        return np.full((1, len(shown.labels)), np.nan)
+        return np.full((1, shown.n_tokens), np.nan)
     heads = np.asarray(shown.attention, dtype=np.float64)
     heads = heads[list(chosen.heads)] if chosen.heads else heads.mean(axis=0, keepdims=True)
     maps = np.where(shown.allowed, heads, np.nan)
-    looks = chosen.direction == "looks_at"
-    return np.asarray(maps[:, chosen.pinned] if looks else maps[:, :, chosen.pinned])
+    looks, keys_from = _looks(shown, chosen), _keys_from(shown)
+    found = np.asarray(maps[:, chosen.pinned] if looks else maps[:, :, chosen.pinned - keys_from])
+    if not keys_from:
+        return found
+    places = np.full((len(heads), shown.n_tokens), np.nan)
+    places[:, slice(keys_from, None) if looks else slice(keys_from)] = found
+    return places
+
+
+def _keys_from(shown: LayerMaps) -> int:
+    """The place of the first key."""
+    return len(shown.labels) if shown.context else 0
+
+
+def _looks(shown: LayerMaps, chosen: StripChoice) -> bool:
+    """Whether the pinned token is a query."""
+    if shown.context and chosen.pinned is not None:
+        return chosen.pinned < _keys_from(shown)
+    return chosen.direction == "looks_at"
+
+
+def _special(shown: LayerMaps) -> list[bool]:
+    """Of all places."""
+    both = [(shown.labels, shown.is_special)]
+    if shown.context:
+        both.append((shown.context.labels, shown.context.is_special))
+    return [bool(flag) for labels, flags in both for flag in (flags or [False] * len(labels))]
 
 
 def _tokens(
-    shown: LayerMaps,
+    labels: Sequence[str],
+    special: Sequence[bool],
     chosen: StripChoice,
     boxes: Sequence[Box],
     weights: npt.NDArray[np.float64],
@@ -143,7 +201,7 @@ def _tokens(
     style: Style,
     marked: set[int],
 ) -> Iterator[str]:
-    for i, (label, box) in enumerate(zip(shown.labels, boxes, strict=True)):
+    for i, (label, box) in enumerate(zip(labels, boxes, strict=True)):
         here = weights[:, i]
         best = -1 if np.isnan(here).all() else int(np.nanargmax(here))
         share = float(style.places(np.array([here[0]]))[0]) if len(here) == 1 and best == 0 else 0.0
@@ -155,7 +213,7 @@ def _tokens(
             f'<rect x="{box.x - box.width / 2:.1f}" y="{box.top:.1f}" width="{box.width:.1f}" height="{HEIGHT:g}" '
             f'rx="4" fill="{hexed(fill)}" stroke="{edge}" stroke-width="{thick:g}"{dash} data-token="{i}"/>'
         )
-        faint = SOFT if (shown.is_special and shown.is_special[i]) and ink == INK else ink
+        faint = SOFT if special[i] and ink == INK else ink
         yield svg_words(Words(isolated(_label(label)), box.x, box.top + HEIGHT * 0.69, SIZE, "middle", colour=faint))
 
 
@@ -171,6 +229,7 @@ def _numbers(chosen: StripChoice, boxes: Sequence[Box], weights: npt.NDArray[np.
 
 
 def _edges(
+    shown: LayerMaps,
     chosen: StripChoice,
     boxes: Sequence[Box],
     weights: npt.NDArray[np.float64],
@@ -180,17 +239,20 @@ def _edges(
 ) -> Iterator[str]:
     if chosen.pinned is None:
         return
+    looks, keys_from = _looks(shown, chosen), _keys_from(shown)
     spread = min(4.0, 26 / len(weights)) if len(weights) > 1 else 0.0
     for k, row in enumerate(weights):
         shift = spread * (k - (len(weights) - 1) / 2)
         for other, weight in enumerate(row):
             if not weight >= LEAST_EDGE:  # NaN is not
                 continue
-            query, key = (chosen.pinned, other) if chosen.direction == "looks_at" else (other, chosen.pinned)
+            query, key = (chosen.pinned, other - keys_from) if looks else (other, chosen.pinned - keys_from)
             dashed = bool(chosen.heads) and chosen.heads[k] >= len(HEAD_COLOURS)
             share = min(1.0, float(weight) / style.maximum)
             about = f'data-query="{query}" data-key="{key}" data-weight="{weight:.6g}"'
-            yield from _edge(boxes[query], boxes[key], share, shift, hexed(colours[k]), dashed, is_one_line, about)
+            yield from _edge(
+                boxes[query], boxes[keys_from + key], share, shift, hexed(colours[k]), dashed, is_one_line, about
+            )
 
 
 def _edge(
