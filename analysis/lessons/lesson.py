@@ -89,7 +89,10 @@ class Ask:
 
 @dataclass(frozen=True)
 class Given:
-    """What a step is about: a sentence, a model, a mask (None = the model's own); values may differ by language."""
+    """What a step is about: a sentence, a model, a mask (None = the model's own); values may differ by language.
+
+    Without a sentence the model is asked for by its records, and isn't loaded.
+    """
 
     text: Words | None = None
     model: Words | None = None

@@ -9,8 +9,13 @@ def weight(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """0.814 → 81 %."""
-    return f"{100 * share:.0f} %"
+    """0.814 → 81 %; 100 % only where nothing is missing, as everywhere in the app."""
+    return "99 %" if 0.99 < share < 1 else f"{100 * share:.0f} %"
+
+
+def ends(low: float, high: float) -> dict[str, str]:
+    """An interval of shares, to be put into brackets: 74 and 88."""
+    return {"low": percent(low).removesuffix(" %"), "high": percent(high).removesuffix(" %")}
 
 
 def points(difference: float) -> str:

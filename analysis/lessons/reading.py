@@ -114,7 +114,7 @@ class _Reader:
             )
         setup = self.given(fields["setup"]) if "setup" in fields else None
         own_text = self.flag(fields["own_text"], "own_text") if "own_text" in fields else False
-        if own_text and setup is None:
+        if own_text and (setup is None or setup.text is None):
             raise LessonError(
                 "{file}, line {line}: a sentence can be typed only where the step has a setup with a text and a model.",
                 file=self.file,
@@ -139,10 +139,8 @@ class _Reader:
 
     def given(self, node: Node) -> Given:
         fields = self.fields(node, "setup", (), ("text", "model", "mask"))
-        if ("text" in fields) != ("model" in fields):
-            raise LessonError(
-                "{file}, line {line}: a setup has a text and a model, or neither.", file=self.file, line=node.line
-            )
+        if "text" in fields and "model" not in fields:
+            raise self.missing("setup", "model", node)
         mask = None if "mask" not in fields else self.text(fields["mask"], "mask")
         if mask is not None:
             try:
@@ -155,12 +153,10 @@ class _Reader:
                     line=fields["mask"].line,
                     mask=clipped(mask),
                 ) from error
-        if "text" not in fields:
-            return Given(mask=mask)
-        model = self.by_language(fields["model"], "model")
-        for id_ in {model.en, model.zh}:
+        model = self.by_language(fields["model"], "model") if "model" in fields else None
+        for id_ in dict.fromkeys(() if model is None else (model.en, model.zh)):
             self.check_model(id_, fields["model"])
-        return Given(self.by_language(fields["text"], "text"), model, mask)
+        return Given(self.by_language(fields["text"], "text") if "text" in fields else None, model, mask)
 
     def check_model(self, id_: str, node: Node) -> None:
         """Models of the catalogue and toys only: a file of a stranger names no folder of this computer."""

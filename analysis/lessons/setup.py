@@ -37,7 +37,7 @@ class Setup:
     """A sentence, a model and a mask, as a step gives them or the class typed them.
 
     Attributes:
-        text: "" for a step that asks no model.
+        text: "" for a step that asks no model, or only its records.
         language: whose text, model and parameters these are.
         is_stand_in: the model of the wished language isn't here, so these are the English ones; a page says so.
     """
@@ -130,11 +130,13 @@ class Setup:
 
 def setup_of(given: Given | None, language: Language, source: Source = DIRECT) -> Setup:
     """What a step gives in a language; the English sentence and model where the other language's model isn't here."""
-    if given is None or given.text is None or given.model is None:
+    if given is None or given.model is None:
         return Setup(language=language, mask_name=None if given is None else given.mask, source=source)
-    stands_in = given.model.zh != given.model.en and language == "zh" and not is_here(given.model.zh)
+    asks = given.text is not None  # records are here, whether or not the model is
+    stands_in = asks and given.model.zh != given.model.en and language == "zh" and not is_here(given.model.zh)
     of: Language = "en" if stands_in else language
-    return Setup(getattr(given.text, of), getattr(given.model, of), given.mask, of, stands_in, source)
+    text = "" if given.text is None else getattr(given.text, of)
+    return Setup(text, getattr(given.model, of), given.mask, of, stands_in, source)
 
 
 def is_here(model_id: str) -> bool:

@@ -11,7 +11,7 @@ from analysis.evidence.agreement import Question, ask
 from analysis.evidence.records import GENDER
 from analysis.lessons.answer import Answer, answers
 from analysis.lessons.answers.recorded import head_named, record_of, source_of, table_of
-from analysis.lessons.numbers import percent, weight
+from analysis.lessons.numbers import ends, percent, weight
 from analysis.lessons.setup import Setup
 from analysis.lessons.shown import Bar, Bars, Looks, Sentences
 from analysis.words.units import by_words, drop_special
@@ -82,8 +82,7 @@ def genders_recorded(setup: Setup, *, corpus: str, heads: list[str]) -> Answer:
         given={"head": str(first), "n": str(table.n)},
         said={
             "accuracy": percent(float(table.accuracy[first])),
-            "low": f"{100 * table.low[first]:.0f}",
-            "high": f"{100 * table.high[first]:.0f}",
+            **ends(float(table.low[first]), float(table.high[first])),
             "other": str(other),
             "other_accuracy": percent(float(table.accuracy[other])),
         },

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from analysis.evidence.records import SHIPPED, Record, Table, shipped
 from analysis.lessons.answer import Answer, answers
-from analysis.lessons.numbers import percent, points
+from analysis.lessons.numbers import ends, percent, points
 from analysis.lessons.setup import Setup
 from analysis.lessons.shown import Bar, Bars
 from model import HeadworkError
@@ -62,17 +62,13 @@ def recorded(setup: Setup, *, corpus: str, task: str, layer: int, head: int, dir
     table = table_of(setup.model_id, corpus, task, direction)
     name = head_in(table.accuracy.shape, layer, head)
     accuracy, low, high = (float(grid[name]) for grid in (table.accuracy, table.low, table.high) if grid is not None)
-    bars = (
-        Bar({"en": f"head {name}", "zh": f"头 {name}"}, accuracy, low, high, is_right=True),
-        Bar(_baseline(table), table.baseline),
-    )
+    bars = (Bar({"en": f"head {name}", "zh": f"头 {name}"}, accuracy, low, high, is_right=True),)
     return Answer(
         right=100 * accuracy,
         given={"head": str(name), "n": str(table.n)},
         said={
             "accuracy": percent(accuracy),
-            "low": f"{100 * low:.0f}",
-            "high": f"{100 * high:.0f}",
+            **ends(low, high),
             "baseline": percent(table.baseline),
             **_gain(table, name),
         },

@@ -12,7 +12,7 @@ from analysis.lessons.answers.decoding import (
     sink,
 )
 from analysis.lessons.answers.mattering import looks_and_matters, missed_most, without_head, zero_and_mean
-from analysis.lessons.numbers import points, probability, signed, weight
+from analysis.lessons.numbers import percent, points, probability, signed, weight
 from analysis.lessons.setup import Setup
 from model import HeadworkError
 from tests.analysis.lessons.made_setups import setup
@@ -90,4 +90,5 @@ def test_a_set_or_a_head_that_was_not_measured_is_named():
 
 def test_numbers_are_written_as_the_app_writes_them():
     assert (weight(-0.004), signed(-1.877), points(0.279), points(0.0)) == ("−0.00", "−1.88", "+28", "0")
+    assert [percent(share) for share in (0.814, 0.995, 1)] == ["81 %", "99 %", "100 %"]
     assert [probability(p) for p in (0.773, 0.012, 0.0001)] == ["77 %", "1.2 %", "< 0.1 %"]

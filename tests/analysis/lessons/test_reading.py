@@ -71,6 +71,8 @@ MISTAKES = [
     ("model: minilm", "model: /etc", 8, "/etc"),
     ("model: minilm", "model: toy:heads=900", 8, "toy:heads=900"),
     ("text: The cat sat.}", "text: The cat sat., mask: sideways}", 8, "sideways"),
+    (", text: The cat sat.}", "}\n    own_text: true", 9, "typed only where"),
+    ("model: minilm, ", "", 8, "model"),
     ("predict: token", "predict: fate", 9, "predict"),
     ("predict: token", "predict: choice", 9, "options"),
     ("of: most_attended", "of: oracle", 10, "oracle"),
