@@ -70,7 +70,8 @@ class Bars:
     """Bars beside each other (picture "bars").
 
     Attributes:
-        unit: of the values: "%" (they are shares, 0 to 1), "weight" (0 to 1, two decimals), "nat", "×", "" = plain.
+        unit: of the values: "%" (they are shares, 0 to 1), "weight" (0 to 1, two decimals), "nat", "logit" (with
+            its sign), "×", "" = plain.
         baseline: a line across all bars, with its name.
         note: one line on where the numbers come from, by language; {} = computed here and now.
     """

@@ -60,6 +60,8 @@ def value_text(value: float, unit: str) -> str:
         return f"{value:.2f}" if value >= 0.1 or value == 0 else f"{value:.3f}"
     if unit == "nat":
         return f"{value:.1f}"
+    if unit == "logit":
+        return f"{value + 0.0:+.2f}".replace("-", "−")
     plain = (
         f"{value:,.0f}"
         if value >= 100 and float(value).is_integer()
@@ -105,10 +107,9 @@ def _beside(listed: Sequence[Bar], unit: str) -> go.Figure:
             **{"text": [_with_interval(bar, unit) for bar in rows], "textfont": FONT, "hoverinfo": "skip"},
             **{"cliponaxis": False, "showlegend": False},
         )
-    low, high = min([0.0, *values]), max([*ends, 1e-9])
-    figure.update_xaxes(
-        range=[1.15 * low, high * (1.75 if has_interval else 1.3)], showticklabels=False, showgrid=False
-    )
+    low, high = min([0.0, *(bar.value if bar.low is None else bar.low for bar in rows)]), max([*ends, 1e-9])
+    room = (high - low) * (0.75 if has_interval else 0.3)  # for the numbers beside the bars
+    figure.update_xaxes(range=[1.02 * low, high + room], showticklabels=False, showgrid=False)
     figure.update_yaxes(
         **{"tickvals": list(range(len(rows))), "ticktext": names, "tickfont": {"size": 14, "color": TEXT}},
         **{"range": [-0.6, len(rows) - 0.4], "showgrid": False},

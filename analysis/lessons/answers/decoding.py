@@ -49,12 +49,15 @@ def probability_next(setup: Setup, *, word: str) -> Answer:
     """number: the probability of one word to come next, in %. Says word; then p, and top and top_p."""
     p = float(_probabilities(setup)[_token(setup, word)])
     candidates = _candidates(setup)
+    bars = [Bar(token.strip() or token, share, is_right=token == f" {word}") for token, share in candidates]
+    if not any(bar.is_right for bar in bars):
+        bars.append(Bar(word, p, is_right=True))
     return Answer(
         right=100 * p,
         given={"word": word},
         said={"p": probability(p), "top": candidates[0][0].strip(), "top_p": probability(candidates[0][1])},
-        picture="next_tokens",
-        shown=Expected(setup.trace, candidates),
+        picture="bars",
+        shown=Bars(tuple(bars), "weight"),
     )
 
 
@@ -102,11 +105,13 @@ def rows_that_change(setup: Setup, *, other: str) -> Answer:
     changes, labels = _changes(setup, other)
     moved = changes > CHANGED
     right = "last" if not moved[:-1].any() and moved[-1] else "all" if moved.all() else "some"
-    others = setup.source.trace(other, setup.model_id, setup.mask)
-    bars = tuple(Bar(label, float(change)) for label, change in zip(labels, changes, strict=True))
+    others = setup.trace_of(other).tokenized
+    new = others.words[-1]
+    names = (*labels[:-1], f"{labels[-1]} → {new}")
+    bars = tuple(Bar(name, float(change)) for name, change in zip(names, changes, strict=True))
     return Answer(
         right=right,
-        given={"n": str(len(labels)), "last": labels[-1], "other": others.tokens[-1].removeprefix("▁")},
+        given={"n": str(len(labels)), "last": labels[-1], "other": new},
         said={
             "changed": str(int(moved.sum())),
             "largest": as_weight(float(changes[:-1].max(initial=0))),
@@ -135,36 +140,39 @@ def sink(setup: Setup) -> Answer:
     Says first and last (words), heads; then share, even (what it would be if all tokens got the same) and half: how
     many heads give more than half there.
     """
-    words = setup.pieces
-    weights = setup.trace.attention[:, :, -1, 0]  # (L, h)
-    share = float(weights.mean())
+    words = setup.words
+    weights = words.attention[:, :, -1]  # (L, h, U)
+    mean = weights.mean(axis=(0, 1))  # (U,)
     n = int(setup.trace.allowed_in(0)[-1].sum())
-    layers = weights.mean(axis=1)
-    bars = tuple(Bar(str(layer + 1), float(value)) for layer, value in enumerate(layers))
+    bars = tuple(
+        Bar(label, float(share), is_right=i == 0)
+        for i, (label, share) in enumerate(zip(words.labels, mean, strict=True))
+    )
     return Answer(
-        right=100 * share,
-        given={
-            "first": words.labels[0].removeprefix("▁"),
-            "last": words.labels[-1].removeprefix("▁"),
-            "heads": str(weights.size),
+        right=float(round(100 * float(mean[0]))),
+        given={"first": words.labels[0], "last": words.labels[-1], "heads": str(weights[..., 0].size)},
+        said={
+            "share": percent(float(mean[0])),
+            "even": percent(1 / n),
+            "half": str(int((weights[..., 0] > 0.5).sum())),
         },
-        said={"share": percent(share), "even": percent(1 / n), "half": str(int((weights > 0.5).sum()))},
         picture="bars",
-        shown=Bars(bars, "%", note={"en": "mean over the heads of each layer", "zh": "每层各头的平均"}),
+        shown=Bars(
+            bars, "%", note={"en": "from the last word, mean over all heads", "zh": "从最后一个词出发，全部头的平均"}
+        ),
     )
 
 
 @answers("came_after")
 def came_after(setup: Setup, *, layer: int, head: int) -> Answer:
-    """token: where a head looks from the last token of the text, among all tokens. Says head, query, key, weight.
+    """token: where a head looks from the last word of the text. Says head and query; then key and weight.
 
-    And before: the token that stands before the key, next: the most probable next token, next_p.
+    And before: the word that stands before the key; next and next_p: the most probable next token.
     """
-    name, pieces = setup.head(layer, head), setup.pieces
-    row = len(pieces.labels) - 1
-    weights = pieces.attention[*name, row]
+    name, words = setup.head(layer, head), setup.words
+    labels, row = words.labels, len(words.labels) - 1
+    weights = words.attention[*name, row]
     key = int(weights.argmax())
-    labels = tuple(label.removeprefix("▁") for label in pieces.labels)
     candidates = _candidates(setup)
     return Answer(
         right=key,
@@ -176,9 +184,9 @@ def came_after(setup: Setup, *, layer: int, head: int) -> Answer:
             "next": candidates[0][0].strip(),
             "next_p": probability(candidates[0][1]),
         },
-        labels=pieces.labels,
+        labels=labels,
         picture="strip",
-        shown=Looks(pieces, (name,), row, key),
+        shown=Looks(words, (name,), row, key),
     )
 
 

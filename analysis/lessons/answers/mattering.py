@@ -43,7 +43,7 @@ def without_head(setup: Setup, *, set: str, layer: int, head: int, off: str = "z
         },
         said={"effect": signed(found["effect"]), "low": signed(low), "high": signed(high)},
         picture="bars",
-        shown=Bars((_bar(found, is_right=True),), note=_source(record)),
+        shown=Bars((_bar(found, is_right=True),), "logit", note=_source(record)),
     )
 
 
@@ -65,7 +65,7 @@ def missed_most(setup: Setup, *, set: str, heads: list[str], off: str = "zero") 
         given={"n": str(record["n"])},
         said=said,
         picture="bars",
-        shown=Bars(tuple(_bar(each) for each in found), note=_source(record)),
+        shown=Bars(tuple(_bar(each) for each in found), "logit", note=_source(record)),
     )
 
 
@@ -93,7 +93,7 @@ def looks_and_matters(setup: Setup, *, set: str, off: str = "zero") -> Answer:
             "looker_effect": signed(most["effect"]),
         },
         picture="bars",
-        shown=Bars(bars, note=_source(record)),
+        shown=Bars(bars, "logit", note=_source(record)),
     )
 
 
@@ -116,7 +116,7 @@ def zero_and_mean(setup: Setup, *, set: str, layer: int, head: int) -> Answer:
             "high": signed(by_mean["interval"][1]),
         },
         picture="bars",
-        shown=Bars(bars, note=_source(zero)),
+        shown=Bars(bars, "logit", note=_source(zero)),
     )
 
 
@@ -168,7 +168,7 @@ def _name(each: Mapping[str, Any]) -> str:
 
 def _bar(each: Mapping[str, Any], *, is_right: bool = False) -> Bar:
     looks = as_weight(each["attention_to_answer"])
-    name = {"en": f"{_name(each)} (looks {looks})", "zh": f"{_name(each)}（关注 {looks}）"}
+    name = {"en": f"{_name(each)} (looks {looks})", "zh": f"{_name(each)}（看 {looks}）"}
     return _effect(name, each, is_right=is_right)
 
 
@@ -180,6 +180,6 @@ def _effect(name: dict[str, str], each: Mapping[str, Any], *, is_right: bool = F
 def _source(record: Mapping[str, Any]) -> dict[str, str]:
     n, name = record["n"], record["file"].removesuffix(".jsonl")
     return {
-        "en": f"change of the logit difference, mean over {n} prompts, measured before: record {name}",
-        "zh": f"logit 差的变化，{n} 个提示的平均，事先测得：记录 {name}",
+        "en": f"change of the logit difference, {n} prompts, measured before: {name}",
+        "zh": f"logit 差的变化，{n} 条提示，事先测得：{name}",
     }

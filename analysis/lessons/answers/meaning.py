@@ -70,9 +70,9 @@ def heads_that_turn(setup: Setup, *, query: str, other: str, right: list[str], w
         picture="bars",
         shown=Bars(
             (
-                Bar({"en": "right both times", "zh": "两次都对"}, float(both.sum()), is_right=True),
-                Bar({"en": "wrong both times", "zh": "两次都错"}, float(none.sum())),
-                Bar({"en": "the same word both times", "zh": "两次偏向同一个词"}, float(same.sum())),
+                Bar({"en": "right twice", "zh": "两次都对"}, float(both.sum()), is_right=True),
+                Bar({"en": "wrong twice", "zh": "两次都错"}, float(none.sum())),
+                Bar({"en": "same word twice", "zh": "两次同一个词"}, float(same.sum())),
             )
         ),
     )
@@ -93,9 +93,9 @@ def meaning_recorded(setup: Setup, *, corpus: str, layer: int, head: int) -> Ans
     best = HeadId(*divmod(int(right.argmax()), right.shape[1]))
     n = int(found["n"])
     bars = (
-        Bar({"en": f"head {name} moves", "zh": f"头 {name} 移动"}, float(moved[name]), is_right=True),
-        Bar({"en": f"best head, {best}, right both times", "zh": f"最好的头 {best} 两次都对"}, float(right[best])),
-        Bar({"en": "pairs in all", "zh": "总对数"}, float(n)),
+        Bar({"en": f"{name} moves", "zh": f"{name} 移动"}, float(moved[name]), is_right=True),
+        Bar({"en": f"best: {best} right", "zh": f"最好的 {best} 答对"}, float(right[best])),
+        Bar({"en": "pairs", "zh": "全部"}, float(n)),
     )
     return Answer(
         right=float(moved[name]),

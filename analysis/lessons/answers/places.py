@@ -28,6 +28,7 @@ NOTE = {
     "en": "small networks trained on 12 tokens; python -m model.training.lengths --seeds 5",
     "zh": "用 12 个词元训练的小网络；python -m model.training.lengths --seeds 5",
 }
+MOST_HEADS = 64  # bars in a picture
 
 
 @answers("shuffled")
@@ -83,6 +84,8 @@ def faded(setup: Setup, *, heads: int, head: int, distance: int) -> Answer:
 
     Says head, heads, slope and distance; then left and last, what the last head leaves.
     """
+    if heads > MOST_HEADS:
+        raise HeadworkError("The picture shows up to {most} heads, not {n}. Take fewer.", most=MOST_HEADS, n=heads)
     slopes = alibi_slopes(heads).tolist()
     if not 1 <= head <= heads:
         raise HeadworkError("There is no head {head}: there are {n}.", head=head, n=heads)

@@ -1,6 +1,5 @@
 """What a decoder expects, what its mask keeps still, and which heads it misses."""
 
-import numpy as np
 import pytest
 
 from analysis.lessons.answers.decoding import (
@@ -58,7 +57,8 @@ def test_a_causal_mask_keeps_the_rows_before_a_change(model, mask, right):
 def test_the_first_token_is_a_sink():
     found = sink(setup("When Mary and John left the museum, Mary handed the map to", DECODER))
     assert found.right > 3 * float(found.said["even"].removesuffix(" %"))
-    assert found.right == pytest.approx(100 * np.mean([bar.value for bar in found.shown.bars]), abs=1e-3)
+    assert sum(bar.value for bar in found.shown.bars) == pytest.approx(1, abs=1e-5)
+    assert found.right == round(100 * found.shown.bars[0].value)
 
 
 def test_an_induction_head_looks_at_what_came_after():

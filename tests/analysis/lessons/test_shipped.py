@@ -55,8 +55,8 @@ def test_every_step_has_an_answer_that_can_be_given_and_fills_its_texts(lesson, 
 
 
 @pytest.mark.parametrize("lesson", shipped().lessons, ids=lambda lesson: lesson.id)
-def test_a_lesson_has_four_to_six_steps_and_three_to_five_questions(lesson):
-    assert 4 <= len(lesson.steps) <= 6
+def test_a_lesson_has_four_to_seven_steps_and_three_to_five_questions(lesson):
+    assert 4 <= len(lesson.steps) <= 7
     assert 3 <= len(lesson.self_test) <= 5
 
 
