@@ -144,6 +144,15 @@ class Peek:
         """The share of next words that can be guessed from the past alone: the mean of 1/4, 1/2, 1/2 and 1."""
         return sum(1 / count for count in self.choices) / len(SLOTS)
 
+    @property
+    def chance(self) -> float:
+        """The share of words that the grammar allows when all are drawn alike, each after those drawn before it."""
+        begun, shares = 1.0, []
+        for count in self.choices:
+            begun *= count / len(self.vocabulary)  # a word is right only after right ones
+            shares.append(begun)
+        return sum(shares) / len(SLOTS)
+
     def words(self, ids: Tensor, *, chinese: bool = False) -> tuple[str, ...]:
         """The words of one text, from ids (N,)."""
         vocabulary = self.vocabulary_zh if chinese else self.vocabulary

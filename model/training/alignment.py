@@ -85,6 +85,12 @@ def measure(cross: Tensor, pairs: Pairs) -> Alignment:
     )
 
 
+def by_chance(pairs: Pairs) -> float:
+    """The error rate to be expected of looking at any source word, all alike."""
+    counts = pairs.is_source.sum(dim=-1, keepdim=True).expand_as(pairs.links)  # (B, N_q)
+    return float(1 - (1 / counts[pairs.links != NO_KEY]).mean())
+
+
 def straight_across(pairs: Pairs) -> float:
     """The error rate of looking at the source word of the same place: what a head has that ignores word order."""
     rows = torch.arange(pairs.links.size(1))  # (N_q,)

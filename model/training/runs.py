@@ -39,6 +39,7 @@ def summary(run: AnyRun) -> dict[str, Any]:
             "accuracy": _rounded(found.accuracy),
             "words": _rounded(found.words),
             "alignment_error": _rounded(found.alignment.best_error),
+            "alignment_error_by_chance": _rounded(found.by_chance),
             "seconds": round(run.seconds, 2),
             "alignment_error_per_head": _rounded(found.alignment.error.ravel()),
             "share_per_head": _rounded(found.alignment.share.ravel()),
@@ -97,7 +98,7 @@ def _of_task(settings: AnySettings) -> dict[str, Any]:
     if isinstance(settings, TranslateSettings):
         return {"classes": list(CLASSES), "held_out": "one sentence in ten, by its words, never trained on"}
     if isinstance(settings, PeekSettings):
-        return {"best_accuracy": PEEK.best_accuracy}
+        return {"best_accuracy": PEEK.best_accuracy, "chance": round(PEEK.chance, DIGITS)}
     return {
         "relations": [relation.id for relation in settings.rule.relations],
         "chance": round(settings.rule.chance, DIGITS),

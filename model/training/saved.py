@@ -67,7 +67,7 @@ class Saved:
     @property
     def mask(self) -> str:
         """The mask of its training; of a translation that of the decoder's self-attention."""
-        return "causal" if isinstance(self.settings, TranslateSettings) else self.settings.mask
+        return str(self.settings.allowed)
 
 
 def to_bytes(run: AnyRun) -> bytes:

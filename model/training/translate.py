@@ -28,9 +28,10 @@ from model.attention import MultiHeadAttention, check_heads
 from model.blank import NoInit
 from model.encoder_decoder import EncoderDecoder, EncoderDecoderConfig, EncoderDecoderOutput
 from model.errors import check_whole_numbers
+from model.masks import Mask
 from model.tasks.task import NOTHING_ASKED, find_task
 from model.tasks.translate import CLASSES, MOST_SOURCE, MOST_TARGET, START, TRANSLATIONS, Pairs, Translation
-from model.training.alignment import Alignment, Singles, measure, straight_across
+from model.training.alignment import Alignment, Singles, by_chance, measure, straight_across
 from model.training.frames import steps_to_look_at
 from model.training.network import draw_weights
 from model.training.run import HELD_OUT, TEST, WEIGHTS, Run, stream
@@ -79,6 +80,11 @@ class TranslateSettings:
     def rule(self) -> Translation:
         """The task itself."""
         return TRANSLATIONS[self.task]
+
+    @property
+    def allowed(self) -> Mask:
+        """The mask of the decoder's self-attention; encoder and cross-attention see all words."""
+        return Mask.causal()
 
     @property
     def config(self) -> EncoderDecoderConfig:
@@ -140,6 +146,7 @@ class TranslateTest(NamedTuple):
     words: float  # words right, the words before each given
     alignment: Alignment
     straight_across: float  # the error rate of a head that ignores word order
+    by_chance: float  # the error rate of a head that looks anywhere
 
 
 class WithoutHead(NamedTuple):
@@ -226,6 +233,7 @@ class Translating(Run[TranslateSettings, EncoderDecoder, TranslatePoint, Transla
             _share_right(logits, pairs.answers),
             measure(output.cross, pairs),
             straight_across(pairs),
+            by_chance(pairs),
         )
 
     @torch.no_grad()

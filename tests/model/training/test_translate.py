@@ -15,7 +15,7 @@ from model.errors import HeadworkError
 from model.tasks import NO_KEY, NOTHING_ASKED, TRANSLATIONS
 from model.tasks.translate import CLASSES, Pairs
 from model.training import alignment
-from model.training.alignment import alignment_error_rate, straight_across
+from model.training.alignment import alignment_error_rate, by_chance, straight_across
 from model.training.translate import TranslateSettings, Translating, read, write
 
 ENGLISH = TRANSLATIONS["translate-en"]
@@ -67,6 +67,8 @@ def test_measured_alignment_is_that_of_the_links_one_by_one(seed):
                 assert found.by_class[layer, head, kind] == pytest.approx(np.mean(right), abs=1e-6)
     assert found.best_error == found.error.min() == found.error[found.best]
     across = {(row, min(row[1], int(pairs.is_source[row[0]].sum()) - 1)) for row in rows}
+    lengths = [int(pairs.is_source[b].sum()) for b, _ in rows]
+    assert by_chance(pairs) == pytest.approx(np.mean([1 - 1 / n for n in lengths]), abs=1e-6)
     assert straight_across(pairs) == pytest.approx(alignment_error_rate(across, sure), abs=1e-6)
 
 
