@@ -59,9 +59,10 @@ def favourites_of_layer(setup: Setup, *, layer: int, query: str) -> Answer:
     counts = {int(key): int((keys == key).sum()) for key in seen}
     tokens = ", ".join(f"{trace.labels[key]} {counts[key]}×" for key in sorted(counts, key=counts.__getitem__)[::-1])
     given = {"query": trace.labels[at], "layer": f"{layer}", "heads": f"{trace.n_heads}"}
-    heads = tuple(HeadId(of.layer, head) for head in range(trace.n_heads))
-    shown = Looks(trace, heads, at)
-    return Answer(len(seen), {"n": f"{len(seen)}", "tokens": tokens}, given, trace.labels, "strip", shown)
+    weights = trace.attention[of.layer, range(trace.n_heads), at, keys].tolist()
+    names = [f"{HeadId(of.layer, head)} → {trace.labels[key]}" for head, key in enumerate(keys.tolist())]
+    shown = Bars(tuple(Bar(*each) for each in zip(names, weights, strict=True)), unit="weight")
+    return Answer(len(seen), {"n": f"{len(seen)}", "tokens": tokens}, given, trace.labels, "bars", shown)
 
 
 @answers("mixture")
