@@ -57,7 +57,7 @@ def two_orders(answer: Answer, t: Translate) -> go.Figure:
     """The head's weights the right way, and the other way."""
     shown: TwoOrders = answer.shown
     others = {
-        "rescaled": t("softmax(S), then 0, then rows rescaled"),
+        "rescaled": t("then 0, then rescaled"),
         "zero": t("0 in place of −∞"),
     }
     hidden = np.where(shown.allowed, 0.0, -np.inf)

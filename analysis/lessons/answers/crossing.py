@@ -1,11 +1,11 @@
 """Lesson "Who asks, who answers": cross-attention of encoder and decoder, in a sentence whose translation is known.
 
-The network is small and untrained, of seed 0: the questions are about who reads what, which training doesn't change.
+The networks are those that ship with the app as records of the task Translate (model/training/record.py).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -14,16 +14,17 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from analysis.lessons.answer import Answer, answers
+from analysis.lessons.numbers import percent
 from analysis.lessons.setup import Setup
 from model import HeadworkError
-from model.blank import NoInit
 from model.cache import DecoderCache
 from model.decoder_block import DecoderBlock, DecoderBlockSteps
 from model.encoder_decoder import EncoderDecoder, EncoderDecoderOutput
 from model.tasks import NO_KEY, NOTHING_ASKED, TRANSLATIONS, Translation
-from model.training.network import draw_weights
-from model.training.run import WEIGHTS, stream
-from model.training.translate import TranslateSettings
+from model.training.alignment import straight_across
+from model.training.record import read_record, shipped
+from model.training.run import HELD_OUT, stream
+from model.training.translate import N_HELD_OUT, Translating
 from model.transformer import Record
 
 MOVED = 1e-6  # a change of a number: less is float32's rounding
@@ -99,26 +100,6 @@ def first_row_sees(setup: Setup, *, task: str, source: str) -> Answer:
     return Answer(right, {"n_seen": f"{n_seen}", "n_own": f"{n_own}"}, given, picture="cross_map", shown=shown)
 
 
-@answers("rows_moved_by_target")
-def rows_moved_by_target(setup: Setup, *, task: str, source: str) -> Answer:
-    """choice: rows of cross-attention that move when the last target word changes: "last", "all" or "none".
-
-    Says source, target, word, n_rows; then n_moved.
-    """
-    of = _task(task)
-    pair = _pair(of, source)
-    changed = pair.target.clone()
-    changed[0, -1] = pair.target[0, 1]  # the first word once more
-    one, two = (_run(of, pair.source, target).cross for target in (pair.target, changed))
-    moved = ((one - two).abs() > MOVED).any(dim=-1).any(dim=0).any(dim=1)[0]  # (N_q,)
-    n_moved = int(moved.sum())
-    right = "all" if bool(moved.all()) else "last" if n_moved == 1 and bool(moved[-1]) else "none"
-    word = of.target_words(pair.target[0])[-1]
-    given = {"source": source, "target": of.translate(source), "word": word, "n_rows": f"{len(moved)}"}
-    shown = _map(of, pair, row=len(moved) - 1)
-    return Answer(right, {"n_moved": f"{n_moved}"}, given, picture="cross_map", shown=shown)
-
-
 @answers("true_link")
 def true_link(setup: Setup, *, task: str, source: str, word: str) -> Answer:
     """token: the source word that a target word translates, as the two languages are made.
@@ -139,9 +120,27 @@ def true_link(setup: Setup, *, task: str, source: str, word: str) -> Answer:
     keys = of.source_words(pair.source[0])
     given = {"source": source, "target": of.translate(source), "word": word}
     said = {"key": keys[key], "row": f"{row + 1}", "column": f"{key + 1}"}
-    links = np.zeros((len(written), len(keys)), dtype=np.float32)
-    shown = CrossMap(links, written, keys, row, pair.links)
+    shown = replace(_map(of, pair, row), links=pair.links)
     return Answer(key, said, given, keys, picture="cross_map", shown=shown)
+
+
+@answers("aligned_share")
+def aligned_share(setup: Setup, *, task: str) -> Answer:
+    """number: target words of held-out sentences for which the one head looks most at their true source word, in %.
+
+    Says n, sentences, baseline (looking at the same place), seed; then share, heads, best, worst (of the network with
+    several heads).
+    """
+    one, several = _trained(_task(task).id)
+    pair = one.task.batch(stream(one.settings.seed, HELD_OUT), N_HELD_OUT, held_out=True)
+    shares = [1 - run.frames[-1].alignment.error for run in (one, several)]  # (L, h) each
+    given = {"n": f"{int((pair.links != NO_KEY).sum())}", "sentences": f"{len(pair.source)}"}
+    given |= {"baseline": percent(1 - straight_across(pair)), "seed": f"{one.settings.seed}"}
+    said = {"share": percent(float(shares[0].max())), "heads": f"{shares[1].size}"}
+    said |= {"best": percent(float(shares[1].max())), "worst": percent(float(shares[1].min()))}
+    links = tuple((row, key) for row, key in enumerate(one.links) if key != NO_KEY)
+    shown = CrossMap(one.frames[-1].cross[0, 0], one.rows, one.source, None, links)
+    return Answer(100 * float(shares[0].max()), said, given, picture="cross_map", shown=shown)
 
 
 @answers("source_keys_made")
@@ -216,13 +215,16 @@ def _task(name: str) -> Translation:
 
 
 @lru_cache(maxsize=2)
+def _trained(task: str) -> tuple[Translating, Translating]:
+    """The shipped runs of a task: one head, then several."""
+    one, several = read_record(shipped(task), Translating).trainings
+    return one, several
+
+
 def _network(task: str) -> EncoderDecoder:
-    """The network of the task Translate before its first step: random numbers of seed 0."""
-    settings = TranslateSettings(_task(task).id)
-    with NoInit():
-        network = EncoderDecoder(settings.config)
-    draw_weights(network, stream(settings.seed, WEIGHTS))
-    return network.requires_grad_(False)
+    """The trained network with one head in each attention."""
+    network: EncoderDecoder = _trained(_task(task).id)[0].network
+    return network
 
 
 @torch.inference_mode()

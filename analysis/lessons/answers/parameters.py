@@ -99,12 +99,9 @@ def cache_saved(setup: Setup, *, config: str, tokens: int) -> Answer:
     grouped, every = (cache_bytes(known.config, tokens, BFLOAT16, grouped=each) for each in (True, False))
     said = {"grouped": _megabytes(grouped), "every": _megabytes(every), "times": f"{every / grouped:g}"}
     given = _given(config, known) | {"tokens": f"{tokens:,}"}
-    names = (f"h_kv = {heads}" for heads in (known.config.num_heads, known.config.key_heads))
-    bars = tuple(
-        Bar(f"{name}: {_megabytes(size)} MB", size / MILLION)
-        for name, size in zip(names, (every, grouped), strict=True)
-    )
-    return Answer(every / grouped, said, given, picture="bars", shown=Bars(bars))
+    sizes = {known.config.num_heads: every, known.config.key_heads: grouped}
+    bars = tuple(Bar(f"h_kv = {heads}", round(size / MILLION)) for heads, size in sizes.items())
+    return Answer(every / grouped, said, given, picture="bars", shown=Bars(bars, unit="MB"))
 
 
 def _of(name: str, *, pooler: bool = False) -> tuple[Known, Ledger]:
