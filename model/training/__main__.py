@@ -32,6 +32,7 @@ json     {"task": …, "runs": [{"heads": 4, "seed": 0, "accuracy": …, "second
          translate-…: accuracy of whole sentences never trained on, "alignment_error" of the best head and of each head
          peek: one run for each mask with "mask", "loss", "floor" (nats a word), "teacher_forced" (next words right, the
          true ones given), "generating" (words that the grammar allows while it writes by itself)
+depth    python -m model.training.depth: 1 to 24 layers with and without residuals
 stopped  OUT holds every run that was finished, and says that it is not complete
 exit     0 done; 2 an option is wrong; 4 a file can't be written; 130 stopped by hand; 141 the output's reader has gone
 """
