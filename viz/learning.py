@@ -4,14 +4,13 @@ Messages as for the other components: checkpoints, in parts of which only the la
 and the small view of them. The browser goes back and forth through the checkpoints by itself.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from model.training import Frame, Point
 from viz.encoding import colours, curve, digest, encode, message
 from viz.theme import ACCENT, Translate, untranslated
 
@@ -21,6 +20,48 @@ DIGITS = 4  # of shares and accuracies that travel, and by which Python and the 
 
 Floats = npt.NDArray[np.floating]
 Bools = npt.NDArray[np.bool_]
+
+
+class Checkpoint(Protocol):
+    """Every head at one step: a Frame, or a Look made of a frame of another kind."""
+
+    @property
+    def step(self) -> int:
+        """When it was looked at."""
+
+    @property
+    def maps(self) -> Floats:
+        """(L, h, N_q, N_k), of the example."""
+
+    @property
+    def share(self) -> Floats:
+        """(L, h, R), weight on each relation's key."""
+
+    @property
+    def hit(self) -> Floats:
+        """(L, h, R), how often that is the largest weight."""
+
+
+class Measured(Protocol):
+    """A point of a curve."""
+
+    @property
+    def loss(self) -> float:
+        """In nats."""
+
+    @property
+    def accuracy(self) -> float:
+        """Of all answers."""
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """A checkpoint of a training that isn't about relations, told as if it were: as Frame."""
+
+    step: int
+    maps: Floats
+    share: Floats
+    hit: Floats
 
 
 @dataclass(frozen=True)
@@ -36,8 +77,8 @@ class Network:
     """
 
     name: str
-    frames: Sequence[Frame]
-    curve: Sequence[Point]
+    frames: Sequence[Checkpoint]
+    curve: Sequence[Measured]
     steps: int
     planned: int = 0
 
@@ -58,20 +99,30 @@ class Lesson:
     """What all networks share: the sentence whose maps are shown, and what is to be found in it.
 
     Attributes:
-        labels: the N words.
+        labels: the N words, or those of the columns.
         relations: short names of the R relations.
         keys: (N, R), the key that the relation leads a query to; below 0 = nowhere.
-        allowed: (N, N), True = the query may attend to the key.
         n_answers: how many answers stand behind each accuracy.
-        chance: the share right by chance, the baseline.
+        chance: the share right by chance, the baseline; None = there is none to speak of.
+        rows: the words of the rows where they are of another text; then every map has its words beside it.
+        gold: for each row the column where it should look, outlined in every map; below 0 = nowhere.
+        floor: the least loss that can be reached, in nats.
+        opens_on: what the curves show at first.
+        shows: what the table can show.
+        says: sentences of the component in place of its own.
     """
 
     labels: Sequence[str]
     relations: Sequence[str]
     keys: npt.NDArray[np.integer]
-    allowed: Bools
     n_answers: int
-    chance: float
+    chance: float | None
+    rows: Sequence[str] = ()
+    gold: Sequence[int] = ()
+    floor: float | None = None
+    opens_on: Literal["accuracy", "loss"] = "accuracy"
+    shows: Sequence[Literal["weight", "hit"]] = ("weight", "hit")
+    says: Mapping[str, str] = field(default_factory=dict)
 
 
 def learning_part(network: Network, part: int, allowed: Bools) -> dict[str, Any]:
@@ -132,6 +183,11 @@ def learning_view(
             for network, ids in zip(networks, parts, strict=True)
         ],
         "labels": list(lesson.labels),
+        "rows": list(lesson.rows),
+        "gold": list(lesson.gold),
+        "floor": lesson.floor,
+        "opens_on": lesson.opens_on,
+        "shows": list(lesson.shows),
         "relations": list(lesson.relations),
         "keys": np.asarray(lesson.keys).tolist(),
         "own": OWN,
@@ -141,7 +197,7 @@ def learning_view(
         "colours": colours(),
         "curve": curve("linear"),
         "text_scale": text_scale,
-        "text": _words(t),
+        "text": _words(t) | dict(lesson.says),
     }
 
 
@@ -183,6 +239,7 @@ def _words(t: Translate) -> dict[str, str]:
         "several": t("{head} serves several."),
         "play": t("Play"),
         "pause": t("Pause"),
+        "floor": t("floor {floor}"),
         "scrub": t("Go back through the training"),
         "accuracy": t("accuracy"),
         "loss": t("loss"),
@@ -200,5 +257,6 @@ def _words(t: Translate) -> dict[str, str]:
         "cell_masked": t("query (row) {query} may not look at key (column) {key}"),
         "point": t("Maps of one sentence. Point at a map for its weights, at a number for where its key lies."),
         "gold": t("Outlined: the key of {relation} for each query, in every map."),
+        "all_gold": t("Outlined: where each row should look. Solid: it does. Dashed: its largest weight is elsewhere."),
         "map": t("{head} at step {step}"),
     }

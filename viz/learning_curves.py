@@ -48,6 +48,7 @@ class Run:
         steps: of the curve's points.
         curve: right answers at each of them.
         is_split: whether every relation has a head of its own, which gives it at least half of its weight.
+        alignment_error: of a translation, the best head's.
     """
 
     size: int
@@ -56,6 +57,7 @@ class Run:
     steps: Sequence[int]
     curve: Sequence[float]
     is_split: bool
+    alignment_error: float | None = None
 
 
 def relations_figure(

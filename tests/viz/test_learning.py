@@ -94,9 +94,7 @@ def test_the_usual_run_is_small_enough_to_be_sent_twice_a_second():
 
 def test_the_view_names_the_parts_and_says_what_lies_where(trained):
     of = network(trained)
-    lesson = Lesson(
-        trained.words, ["−2", "−1", "+1", "+2"], trained.example.keys[0].numpy(), allowed(trained), 5376, 1 / 26
-    )
+    lesson = Lesson(trained.words, ["−2", "−1", "+1", "+2"], trained.example.keys[0].numpy(), 5376, 1 / 26)
     view = learning_view([of, of], lesson, parts=[["a"], ["b", "c"]], name="run", live=True)
     assert [each["parts"] for each in view["networks"]] == [["a"], ["b", "c"]]
     assert view["networks"][0]["shape"] == [2, 2] and view["live"] and view["labels"] == list(trained.words)

@@ -38,7 +38,7 @@ def load_any(model_id: str) -> AttentionModel | EncoderDecoderModel:
         HeadworkError: the model can't be loaded, or HEADWORK_THREADS makes no sense.
     """
     if model_id.startswith(PREFIX):
-        small: AttentionModel = trained_models(model_id)
+        small: AttentionModel | EncoderDecoderModel = trained_models(model_id)
         return small
     return models().get((model_id, version(model_id)), lambda: _load(model_id))
 
@@ -94,10 +94,10 @@ def weight_bytes(loaded: AttentionModel | EncoderDecoderModel) -> int:
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def trained_models(model_id: str) -> AttentionModel:
+def trained_models(model_id: str) -> AttentionModel | EncoderDecoderModel:
     """Models trained here: small ones, up to 4 MB, and one for each person, so they don't drive out the others."""
     torch.set_num_threads(settings.threads())
-    return model.load_one_part(model_id)
+    return model.load(model_id)
 
 
 @contextmanager

@@ -7,7 +7,10 @@ import streamlit as st
 from analysis.evidence.trainings import curves_table, heads_table, source
 from analysis.maps.export import csv_bytes
 from model import HeadworkError
-from model.training import Training, saved
+from model.masks import parse_mask
+from model.training import saved
+from model.training.kinds import AnyRun, AnySettings
+from model.training.translate import TranslateSettings
 from model.version import app_version
 from model.weights import trained
 from ui.frame import controls
@@ -72,7 +75,8 @@ def _elsewhere(shown: Shown) -> None:
             key="learn_export_network",
             label_visibility="collapsed",
         )
-    _open_buttons("run", _weights(shown, min(int(chosen or 0), len(names) - 1)), TRAINED_HERE)
+    number = min(int(chosen or 0), len(names) - 1)
+    _open_buttons("run", _weights(shown, number), TRAINED_HERE, shown.trainings[number].settings)
 
 
 def _saved() -> None:
@@ -99,12 +103,14 @@ def _saved() -> None:
             )
         )
     )
-    _open_buttons("file", lambda: content, FROM_FILE)
+    _open_buttons("file", lambda: content, FROM_FILE, found.settings)
 
 
-def _open_buttons(of: str, make: Callable[[], bytes], origin: str) -> None:
+def _open_buttons(of: str, make: Callable[[], bytes], origin: str, settings: AnySettings) -> None:
     with st.container(horizontal=True):
         for page, title in PAGES.items():
+            if page != "attention" and isinstance(settings, TranslateSettings):
+                continue  # the other pages take models of one part
             if st.button(_(title), key=f"learn_open_{of}_{page}", on_click=_take, args=(make, origin)):
                 if FAILED not in st.session_state:
                     st.switch_page(f"pages/{page}.py")
@@ -123,7 +129,7 @@ def _take(make: Callable[[], bytes], origin: str) -> None:
     found = saved.about(content)
     named = st.session_state.get(controls.TRAINED, {}) | {model_id: _label(found, origin)}
     st.session_state[controls.TRAINED] = dict(list(named.items())[-MOST_NAMED:])
-    controls.take(found.sample, model_id, found.settings.allowed)
+    controls.take(found.sample, model_id, parse_mask(found.mask))
 
 
 def _label(found: saved.Saved, origin: str) -> str:
@@ -142,11 +148,11 @@ def _weights(shown: Shown, number: int) -> Callable[[], bytes]:
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
-def _file(name: tuple[str, int, int], _training: Training) -> bytes:
+def _file(name: tuple[str, int, int], _training: AnyRun) -> bytes:
     return saved.to_bytes(_training)
 
 
-def _file_name(training: Training) -> str:
+def _file_name(training: AnyRun) -> str:
     settings = training.settings
     return f"{settings.task}-{settings.heads}-heads-{settings.layers}-layers-seed-{settings.seed}"
 

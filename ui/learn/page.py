@@ -2,12 +2,15 @@
 
 import streamlit as st
 
-from model.training import Settings
+from model.tasks import PEEK
+from model.training.kinds import AnySettings
+from model.training.peek import PeekSettings
+from model.training.translate import TranslateSettings
 from ui.frame.captions import page_title, small
 from ui.frame.faults import fragment
 from ui.frame.languages import _, plain
 from ui.frame.tabs import open_tab
-from ui.learn import controls, runs, words
+from ui.learn import controls, depth, peek, runs, translate, words
 from ui.learn.export import export_tab
 from ui.learn.picture import picture
 from ui.learn.runs import Race
@@ -24,11 +27,23 @@ TABS = {
 }
 
 
+TITLES = PEEK_TITLE, TRANSLATE_TITLE = "Given the words, and alone", "Alignment of each head"  # of the first tab
+QUESTIONS = {  # of tasks that ask another one: what is asked, and how to read the answer
+    "translate-en": ("Does attention find which word comes from which?", words.TRANSLATE_READ),
+    "translate-zh": ("Does attention find which word comes from which?", words.TRANSLATE_READ),
+    PEEK.id: ("Why may a decoder not see what is to come?", words.PEEK_READ),
+    depth.ID: ("Why does a block keep its input?", words.DEPTH_READ),
+}
+
+
 def title() -> None:
-    """The page's question, and behind two buttons how to read it and how far it goes."""
-    with page_title(_("Do heads split the work by themselves?")):
+    """The question of the chosen task, and behind buttons how to read it and how far it goes."""
+    asked, read = QUESTIONS.get(controls.chosen_task(), ("Do heads split the work by themselves?", words.HOW_TO_READ))
+    with page_title(_(asked)):
         with st.popover(_("How to read this"), icon=":material/help:"):
-            st.markdown(_(words.HOW_TO_READ))
+            st.markdown(_(read))
+        if read is not words.HOW_TO_READ:
+            return
         with st.popover(_("Limits of this result"), icon=":material/info:"):
             st.markdown(_(words.HOW_FAR))
 
@@ -36,18 +51,31 @@ def title() -> None:
 def show() -> None:
     """Everything below the title."""
     settings = controls.settings()
+    if isinstance(settings, depth.Asked):
+        depth.show(settings)
+        return
     race = runs.race()
     state = race.job.state if race is not None else "resting"
     seeds_state = _seeds_state()
+    tabs = tabs_of(settings)
     heads = {"running": _head_live, "waiting": _head_in_line}
     still = _head_in_line if seeds_state in ("running", "waiting") else _head_still
     # In every state each part is a fragment at the same place, so that the picture is never drawn anew.
     with st.container(gap="xsmall"):
         heads.get(state, still)(settings, state, seeds_state)
         (_below_live if state == "running" else _below_still)(settings)
-    opened, place = open_tab(TABS, state="learn_view", link="view")
+    opened, place = open_tab(tabs, state="learn_view", link="view")
     with place:
         _tab(opened, settings)
+
+
+def tabs_of(settings: AnySettings) -> dict[str, str]:
+    """Tabs of a kind of task: name in the link → title, in English."""
+    if isinstance(settings, PeekSettings):
+        return {"curves": PEEK_TITLE, **{name: TABS[name] for name in ("seeds", "take")}}
+    if isinstance(settings, TranslateSettings):
+        return {**TABS, "curves": TRANSLATE_TITLE}
+    return TABS
 
 
 def _seeds_state() -> str:
@@ -55,7 +83,7 @@ def _seeds_state() -> str:
     return trial.job.state if trial is not None else "resting"
 
 
-def _head(settings: Settings, state: str, seeds_state: str) -> None:
+def _head(settings: AnySettings, state: str, seeds_state: str) -> None:
     """Buttons and progress, and the sign of life for everything that trains, whichever tab is open.
 
     When a training has come to another state, the whole page is drawn for it.
@@ -72,7 +100,7 @@ def _head(settings: Settings, state: str, seeds_state: str) -> None:
         st.rerun()
 
 
-def _below(settings: Settings) -> None:
+def _below(settings: AnySettings) -> None:
     """The picture and what is to be said about it."""
     with st.container(gap="xsmall"):
         shown = runs.shown(settings)
@@ -85,7 +113,7 @@ _head_in_line = fragment(_head, run_every=EVERY_IN_LINE)  # a class of thirty as
 _head_still, _below_still = fragment(_head), fragment(_below)
 
 
-def _buttons(settings: Settings, race: Race | None) -> bool:
+def _buttons(settings: AnySettings, race: Race | None) -> bool:
     """One prominent button, which starts, pauses or goes on, and two more. Says whether one was pressed."""
     state = race.job.state if race is not None else "none"
     is_busy = race is not None and race.job.is_busy
@@ -123,7 +151,7 @@ def _button(label: str, name: str, *, main: bool = False, off: str | None = None
     )
 
 
-def _status(settings: Settings, race: Race | None) -> None:
+def _status(settings: AnySettings, race: Race | None) -> None:
     """What the network must answer, how far the training is, and what the run shown differs in from the controls."""
     small(_(settings.rule.about))
     if race is not None:
@@ -154,7 +182,7 @@ def _progress(race: Race) -> None:
         small(said)
 
 
-def _tab(opened: str, settings: Settings) -> None:
+def _tab(opened: str, settings: AnySettings) -> None:
     shown = runs.shown(settings)
     if opened == "seeds":
         seeds_tab(settings)
@@ -164,6 +192,10 @@ def _tab(opened: str, settings: Settings) -> None:
         st.info(_("Train first: this tab shows what was learnt."))
     elif shown.live:
         st.info(_("Drawn when the training is paused or finished."))
+    elif isinstance(shown.settings, PeekSettings):
+        peek.alone_tab(shown)
+    elif isinstance(shown.settings, TranslateSettings):
+        (translate.alignment_tab if opened == "curves" else translate.off_tab)(shown)
     elif opened == "curves":
         curves_tab(shown)
     else:

@@ -8,9 +8,10 @@ from model.training.frames import steps_to_look_at
 from ui.frame import components
 from ui.frame.captions import text_scale
 from ui.frame.languages import _
+from ui.learn.kinds import allowed_of, lesson_of, looks_of
 from ui.learn.runs import Shown
-from ui.learn.words import network_names, relation_names
-from viz.learning import PART, Lesson, Network, learning_part, learning_view
+from ui.learn.words import network_names
+from viz.learning import PART, Network, learning_part, learning_view
 
 MOST_PARTS = 128  # messages that are kept for everybody, up to 0.2 MB each
 
@@ -20,26 +21,23 @@ _learning = components.register("learning")
 
 def picture(shown: Shown) -> None:
     """Draws the run; while it is live, what was there stays and what is new is added."""
-    allowed = shown.settings.allowed.allowed(shown.settings.rule.n_tokens).numpy()
-    main = shown.trainings[-1]
-    lesson = Lesson(
-        labels=main.words,
-        relations=relation_names(main.task),
-        keys=main.example.keys[0].numpy(),
-        allowed=allowed,
-        n_answers=main.n_answers,
-        chance=main.task.chance,
-    )
     networks = networks_of(shown)
     with st.container(gap=None, key="learn-picture"):
         parts = []
         for number, network in enumerate(networks):
+            allowed = allowed_of(shown.trainings[number])
             made = [_part(shown, number, part, network, allowed) for part in range(network.n_parts)]
             for part, message in enumerate(made):
                 _learning(key=f"learn-part-{number}-{part}", data=message)
             parts.append([message["id"] for message in made])
         view = learning_view(
-            networks, lesson, parts=parts, name=shown.name, live=shown.live, text_scale=text_scale(), t=_
+            networks,
+            lesson_of(shown.trainings[-1]),
+            parts=parts,
+            name=shown.name,
+            live=shown.live,
+            text_scale=text_scale(),
+            t=_,
         )
         _learning(key="learn", data=view)
 
@@ -49,9 +47,10 @@ def networks_of(shown: Shown) -> list[Network]:
     names = network_names([training.settings for training in shown.trainings])
     networks = []
     for training, name in zip(shown.trainings, names, strict=True):
-        frames = list(training.frames)  # a point is added before its frame
+        frames = looks_of(training, list(training.frames))  # a point is added before its frame
+        curve: list[Any] = list(training.curve)[: len(frames)]
         steps = training.settings.steps
-        networks.append(Network(name, frames, list(training.curve)[: len(frames)], steps, len(steps_to_look_at(steps))))
+        networks.append(Network(name, frames, curve, steps, len(steps_to_look_at(steps))))
     return networks
 
 

@@ -7,12 +7,17 @@ import logging
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import streamlit as st
 
 from model import HeadworkError
 from model.training import Recorded, Settings, Training, read_record, winners
 from model.training.frames import steps_to_look_at
+from model.training.kinds import AnyRun, AnySettings, new_run, run_class
+from model.training.peek import Peeking, PeekSettings
+from model.training.record import FOLDER
+from model.training.translate import COMPARE, TranslateSettings
 from ui.frame.background import line, session
 from ui.frame.jobs import Job, Line
 from ui.frame.languages import _, explain
@@ -23,7 +28,7 @@ SLICE = 5  # steps between two looks around; about 15 ms
 SEED_HEADS = (1, 2, 4, 8)
 SEED_LAYERS = (1, 2)
 MOST_UNTRAINED = 16
-RACE, TRIAL = "learn_race", "learn_trial"  # session state
+RACE, TRIAL, DEPTH = "learn_race", "learn_trial", "learn_depth"  # session state
 
 
 class Race:
@@ -36,14 +41,14 @@ class Race:
         name: another one for each race.
     """
 
-    def __init__(self, settings: Settings, *, line: Line, is_here: Callable[[], bool]) -> None:
+    def __init__(self, settings: AnySettings, *, line: Line, is_here: Callable[[], bool]) -> None:
         self.settings = settings
         self.networks = _networks(settings)
         self.name = uuid.uuid4().hex
         self.job = Job(line, self._work(), is_here=is_here)
 
     @property
-    def main(self) -> Training:
+    def main(self) -> AnyRun:
         """The network whose heads are named."""
         return self.networks[-1]
 
@@ -72,7 +77,7 @@ class Trial:
         job: its place in the line.
     """
 
-    def __init__(self, settings: Settings, n_seeds: int, *, line: Line, is_here: Callable[[], bool]) -> None:
+    def __init__(self, settings: AnySettings, n_seeds: int, *, line: Line, is_here: Callable[[], bool]) -> None:
         self.settings = settings
         self.sizes = sizes(settings)
         self.runs: list[Run] = []
@@ -83,14 +88,14 @@ class Trial:
     def _work(self) -> Iterator[float]:
         for seed in range(self._n_seeds):
             for size, settings in enumerate(self.sizes):
-                training = Training(replace(settings, seed=seed))
+                training = new_run(replace(settings, seed=seed))
                 while not training.done:
                     training.step(SLICE)
                     yield (len(self.runs) + training.step_number / settings.steps) / self.n_runs
                 self.runs.append(_as_run(training, size))
 
 
-def _slice(training: Training) -> int:
+def _slice(training: AnyRun) -> int:
     """Steps up to the next checkpoint, but not many: there it can be paused."""
     now = training.step_number
     return min(SLICE, next(step for step in steps_to_look_at(training.settings.steps) if step > now) - now)
@@ -109,10 +114,10 @@ class Shown:
     """
 
     name: str
-    settings: Settings
-    trainings: Sequence[Training]
+    settings: AnySettings
+    trainings: Sequence[AnyRun]
     live: bool
-    record: Recorded | None = None
+    record: Recorded[Any] | None = None
 
     @property
     def is_trained(self) -> bool:
@@ -120,11 +125,15 @@ class Shown:
         return self.trainings[-1].step_number > 0
 
 
-def beside(settings: Settings) -> tuple[Settings, ...]:
-    """The network to compare with: fewer heads, or fewer layers where that is what the task is about.
+def beside(settings: AnySettings) -> tuple[AnySettings, ...]:
+    """The network to compare with: fewer heads, or fewer layers where that is what the task is about; the causal mask.
 
     Nothing where the settings are those of the smaller network already.
     """
+    if not isinstance(settings, Settings):
+        first = {"mask": "causal"} if isinstance(settings, PeekSettings) else {"heads": COMPARE[0]}
+        other = replace(settings, **first)
+        return () if other == settings else (other,)
     small, large = settings.rule.defaults.compare[0], settings.rule.defaults.compare[-1]
     smaller = settings
     if small.heads != large.heads:
@@ -134,8 +143,12 @@ def beside(settings: Settings) -> tuple[Settings, ...]:
     return () if smaller == settings else (smaller,)
 
 
-def sizes(settings: Settings) -> tuple[Settings, ...]:
-    """The networks to compare over several seeds: every number of heads, or every number of layers."""
+def sizes(settings: AnySettings) -> tuple[AnySettings, ...]:
+    """The networks to compare over several seeds: every number of heads, every number of layers, or both masks."""
+    if isinstance(settings, TranslateSettings):
+        return tuple(replace(settings, heads=heads) for heads in SEED_HEADS[:3])  # a quarter of a minute each
+    if isinstance(settings, PeekSettings):
+        return (*beside(settings), settings)
     small, large = settings.rule.defaults.compare[0], settings.rule.defaults.compare[-1]
     if small.heads == large.heads:
         return tuple(replace(settings, layers=layers) for layers in SEED_LAYERS)
@@ -154,7 +167,7 @@ def trial() -> Trial | None:
     return found
 
 
-def shown(settings: Settings) -> Shown:
+def shown(settings: AnySettings) -> Shown:
     """The run that the page shows.
 
     This session's own, else the one that came with the app for this task, else what would be trained, before any step.
@@ -165,34 +178,47 @@ def shown(settings: Settings) -> Shown:
 
 
 @st.cache_resource(max_entries=MOST_UNTRAINED, show_spinner=False)
-def _untrained(settings: Settings) -> tuple[Training, ...]:
+def _untrained(settings: AnySettings) -> tuple[AnyRun, ...]:
     """Shared by all sessions, and never trained."""
     return _networks(settings)
 
 
-def _networks(settings: Settings) -> tuple[Training, ...]:
-    return tuple(Training(each) for each in (*beside(settings), settings))
+def _networks(settings: AnySettings) -> tuple[AnyRun, ...]:
+    return tuple(new_run(each) for each in (*beside(settings), settings))
 
 
-def shipped(settings: Settings) -> Shown | None:
-    """The run that came with the app for the task of these settings, if there is one."""
-    found = _record()
-    if found is None or found.trainings[-1].settings.task != settings.task:
+def shipped(settings: AnySettings) -> Shown | None:
+    """The run that came with the app for the task of these settings, if there is one.
+
+    Of Peek it holds every mask: the causal one is shown beside the one that is asked for.
+    """
+    found = _record(settings.task, run_class(settings))
+    if found is None:
         return None
-    return Shown("shipped", found.trainings[-1].settings, found.trainings, live=False, record=found)
+    trainings = found.trainings
+    if isinstance(settings, PeekSettings):
+        asked = dict.fromkeys(("causal", settings.mask))
+        trainings = tuple(run for mask in asked for run in trainings if run.settings.mask == mask)
+        if not trainings or trainings[-1].settings.mask != settings.mask:
+            return None
+    name = f"shipped {settings.task} {trainings[-1].settings}"
+    return Shown(name, trainings[-1].settings, trainings, live=False, record=found)
 
 
 @st.cache_resource(show_spinner=False)
-def _record() -> Recorded | None:
+def _record(task: str, _kind: type[Any]) -> Recorded[Any] | None:
     """Shared by all sessions: nothing in it changes. Without its file the page begins empty."""
+    path = FOLDER / f"{task}.safetensors"
+    if not path.exists():
+        return None
     try:
-        return read_record()
+        return read_record(path, _kind)
     except HeadworkError:
         logging.getLogger(__name__).exception("The run that comes with the app can't be shown")
         return None
 
 
-def new_race(settings: Settings) -> Race:
+def new_race(settings: AnySettings) -> Race:
     """A race that hasn't begun, in place of the session's last one."""
     _drop(RACE)
     made = Race(settings, line=line(), is_here=session())
@@ -200,7 +226,7 @@ def new_race(settings: Settings) -> Race:
     return made
 
 
-def new_trial(settings: Settings, n_seeds: int) -> Trial:
+def new_trial(settings: AnySettings, n_seeds: int) -> Trial:
     """Several seeds that haven't begun, in place of the session's last ones."""
     _drop(TRIAL)
     made = Trial(settings, n_seeds, line=line(), is_here=session())
@@ -215,7 +241,7 @@ def forget_race() -> None:
 
 def leave() -> None:
     """The person went to another page: what trains rests, and its place is free."""
-    for key in (RACE, TRIAL):
+    for key in (RACE, TRIAL, DEPTH):
         if (held := st.session_state.get(key)) is not None and held.job.is_busy:
             held.job.rest(left_alone=True)
 
@@ -233,13 +259,23 @@ def _drop(key: str) -> None:
         held.job.rest()
 
 
-def _as_run(training: Training, size: int) -> Run:
-    points = list(training.curve)
+def _as_run(training: AnyRun, size: int) -> Run:
+    points: list[Any] = list(training.curve)
+    is_split, error = False, None
+    if isinstance(training, Training):
+        accuracy = training.test()[0]
+        is_split = all(owners(training.frames[-1].share)) and winners(training.frames[-1]).all_different
+    elif isinstance(training, Peeking):
+        accuracy = training.test().generating
+    else:
+        found = training.test()
+        accuracy, error = found.accuracy, found.alignment.best_error
     return Run(
         size=size,
         seed=training.settings.seed,
-        accuracy=training.test()[0],
+        accuracy=accuracy,
         steps=[point.step for point in points],
         curve=[point.accuracy for point in points],
-        is_split=all(owners(training.frames[-1].share)) and winners(training.frames[-1]).all_different,
+        is_split=is_split,
+        alignment_error=error,
     )

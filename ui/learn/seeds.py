@@ -3,7 +3,8 @@
 import numpy as np
 import streamlit as st
 
-from model.training import Settings
+from model.training.kinds import AnySettings
+from model.training.peek import PeekSettings
 from ui.frame.captions import chart, small
 from ui.frame.faults import fragment
 from ui.frame.languages import _, plain
@@ -16,7 +17,7 @@ EVERY = 1.0  # seconds between two looks at the runs
 NUMBERS = (3, 5, 10)
 
 
-def seeds_tab(settings: Settings) -> None:
+def seeds_tab(settings: AnySettings) -> None:
     """The button, the runs so far, and what they say together."""
     trial = runs.trial()
     is_busy = trial is not None and trial.job.is_busy
@@ -25,7 +26,7 @@ def seeds_tab(settings: Settings) -> None:
         _figures(trial)
 
 
-def _tab(settings: Settings, was_busy: bool) -> None:
+def _tab(settings: AnySettings, was_busy: bool) -> None:
     trial = runs.trial()
     is_busy = trial is not None and trial.job.is_busy
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -93,18 +94,31 @@ def _table(trial: Trial) -> list[str]:
         same = [run for run in list(trial.runs) if run.size == size]
         if not same:
             continue
+        numbers: dict[str, object] = {"who": who, "n": len(same)}
         values = 100 * np.array([run.accuracy for run in same])
         said = _(
             "{who}: {mean:.1f} % ± {spread:.1f} right in {n} runs, lowest {low:.1f}, highest {high:.1f}; each relation "
             "had a head of its own in {split} of {n}."
         )
-        numbers = {"mean": values.mean(), "spread": deviation(values), "low": values.min(), "high": values.max()}
-        lines.append(said.format(who=who, n=len(same), split=sum(run.is_split for run in same), **numbers))
+        errors = [run.alignment_error for run in same if run.alignment_error is not None]
+        if errors:
+            said = _(
+                "{who}: {mean:.1f} % ± {spread:.1f} of sentences right in {n} runs, lowest {low:.1f}, highest "
+                "{high:.1f}; alignment error of the best head {error:.2f} on average, from {least:.2f} to {most:.2f}."
+            )
+            numbers |= {"error": np.mean(errors), "least": min(errors), "most": max(errors)}
+        elif isinstance(trial.settings, PeekSettings):
+            said = _(
+                "{who}: {mean:.1f} % ± {spread:.1f} of the words written alone allowed in {n} runs, lowest {low:.1f}, "
+                "highest {high:.1f}."
+            )
+        numbers |= {"mean": values.mean(), "spread": deviation(values), "low": values.min(), "high": values.max()}
+        lines.append(said.format(split=sum(run.is_split for run in same), **numbers))
     return lines
 
 
 def _figures(trial: Trial) -> None:
-    finished, names, chance = list(trial.runs), network_names(trial.sizes), trial.settings.rule.chance
+    finished, names, chance = list(trial.runs), network_names(trial.sizes), getattr(trial.settings.rule, "chance", None)
     left, right = st.columns(2, gap="medium")
     with left:
         chart(seeds_figure(finished, names, chance=chance, t=_), "learn_seeds")

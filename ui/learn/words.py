@@ -2,8 +2,13 @@
 
 from collections.abc import Sequence
 
-from model.tasks import Task
+import streamlit as st
+
+from model.tasks import PEEK, Task
 from model.training import Settings
+from model.training.kinds import AnySettings
+from model.training.peek import PeekSettings
+from model.training.translate import TranslateSettings
 from ui.frame.languages import _, _n
 from ui.learn.runs import Shown, beside
 
@@ -16,6 +21,33 @@ HOW_TO_READ = (
     "- **Right key** below the table: how often a head's largest weight is on that key, in %.\n"
     "- A head has **taken** a relation when it gives its key at least half of its weight.\n"
     "- The **curves** are right answers on the same sentences."
+)
+TRANSLATE_READ = (
+    "- Each **map** is one head of cross-attention on one sentence that was never trained on: a row is a target word "
+    "when it is written (query), a column a source word (key). Brighter = more weight.\n"
+    "- **Outlined** is the true alignment, known because the languages were made that way. Solid: the row's largest "
+    "weight is there. Dashed: it is elsewhere.\n"
+    "- The **table** says how often, in %, a head's largest weight is on the aligned word, for each class of target "
+    "word, over 128 sentences that are never trained on.\n"
+    "- **Alignment error rate** (Och & Ney 2003): each head proposes the source word with most weight for each "
+    "target word; with one true link each it is the share of wrong ones.\n"
+    "- The **curves** are whole sentences that the network writes by itself without a mistake."
+)
+PEEK_READ = (
+    "- The same language model is trained twice on the same texts: with the **causal** mask, and with one that shows "
+    "words to come.\n"
+    "- Each row of a **map** must foretell the word one to its right. The mask hides it, or it stands on the line "
+    "above the diagonal, which is outlined.\n"
+    "- The **floor** is the entropy of the next word given all before it: ln 2 nats, known because the texts were made "
+    "that way. No foretelling gets below it.\n"
+    "- The tab below lets both **write alone**: then there is no word to the right to read off."
+)
+DEPTH_READ = (
+    "- **Loss**: nats a word on fresh texts after training; the same number of steps for every network.\n"
+    "- **Gradient norm**: Euclidean, of all weights of a block, at the first step. AdamW rescales each weight's "
+    "gradient, so a small one alone doesn't stop learning.\n"
+    "- **pre-LN** normalises before each sublayer, **post-LN** after it (Xiong et al. 2020); residual connections add "
+    "a sublayer's input to its output (He et al. 2016)."
 )
 HOW_FAR = (
     "**What holds here, and under which conditions**\n"
@@ -41,24 +73,38 @@ HOW_FAR = (
 )
 
 
-def about(settings: Settings) -> str:
+def about(settings: AnySettings) -> str:
     """A run in one line, as its controls say it."""
-    task = settings.rule
     compared = [*beside(settings), settings]
     heads = " / ".join(dict.fromkeys(str(each.heads) for each in compared))
     layers = " / ".join(dict.fromkeys(str(each.layers) for each in compared))
-    return _(
-        "{task} · heads {heads} · layers {layers} · {block} · mask {mask} · {steps} steps · rate {rate} · seed {seed}"
-    ).format(
-        task=_(task.title),
-        heads=heads,
-        layers=layers,
-        block=_("with FFN") if settings.ffn else _("attention only"),
-        mask=_(settings.mask),
-        steps=settings.steps,
-        rate=f"{settings.learning_rate:g}",
-        seed=settings.seed,
+    if isinstance(settings, TranslateSettings):
+        said = _(
+            "{task} · heads {heads} · encoder {layers} layers, decoder 1 · {steps} steps · rate {rate} · seed {seed}"
+        )
+    else:
+        said = _(
+            "{task} · heads {heads} · layers {layers} · {block} · mask {mask} · {steps} steps · rate {rate} · seed "
+            "{seed}"
+        )
+    return said.format(
+        task=_(settings.rule.title), heads=heads, layers=layers, seed=settings.seed, **_conditions(settings)
     )
+
+
+def _conditions(settings: AnySettings) -> dict[str, object]:
+    """What all seeds of a run share, as words."""
+    found: dict[str, object] = {"steps": settings.steps, "rate": f"{settings.learning_rate:g}"}
+    if isinstance(settings, TranslateSettings):
+        return found
+    masks = (mask_name(each.mask) for each in (*beside(settings), settings))
+    block = _("with FFN") if settings.ffn else _("attention only")
+    return found | {"block": block, "mask": " / ".join(dict.fromkeys(masks))}
+
+
+def mask_name(mask: str) -> str:
+    """A mask as the controls call it."""
+    return _("prefix of {n}").format(n=mask[7:]) if mask.startswith("prefix:") else _(mask)
 
 
 def below(shown: Shown) -> list[str]:
@@ -77,8 +123,10 @@ def _origin(shown: Shown) -> str:
     return _("Trained here in {time} of CPU time").format(time=seconds(sum(run.seconds for run in shown.trainings)))
 
 
-def hidden(settings: Settings) -> list[str]:
+def hidden(settings: AnySettings) -> list[str]:
     """What the mask keeps a network from learning."""
+    if not isinstance(settings, Settings):
+        return []
     task = settings.rule
     shares = task.hidden_shares(settings.allowed, settings.layers)
     said = []
@@ -92,13 +140,22 @@ def hidden(settings: Settings) -> list[str]:
     return said
 
 
+def spoken(words: Sequence[str]) -> tuple[str, ...]:
+    """Words of Peek in the language of this session."""
+    if st.session_state.get("lang") != "zh":
+        return tuple(words)
+    return tuple(PEEK.vocabulary_zh[PEEK.vocabulary.index(word)] for word in words)
+
+
 def relation_names(task: Task) -> list[str]:
     """The short names of a task's relations, in the language of this session."""
     return [_(relation.id).replace("-", "−") for relation in task.relations]
 
 
-def network_names(settings: Sequence[Settings]) -> list[str]:
-    """What tells the networks apart: their heads, or their layers where the heads are the same."""
+def network_names(settings: Sequence[AnySettings]) -> list[str]:
+    """What tells the networks apart: their heads, their layers where the heads are the same, or their masks."""
+    if isinstance(settings[0], PeekSettings):
+        return [mask_name(each.mask) for each in settings if isinstance(each, PeekSettings)]
     if len({each.heads for each in settings}) < len(settings):
         return [_n("{n} layer", "{n} layers", each.layers).format(n=each.layers) for each in settings]
     return [_n("{n} head", "{n} heads", each.heads).format(n=each.heads) for each in settings]
@@ -119,13 +176,9 @@ def seconds(number: float) -> str:
     return _("{n} min").format(n=round(number / 60))
 
 
-def about_seeds(settings: Settings) -> str:
+def about_seeds(settings: AnySettings) -> str:
     """What all runs of several seeds share, in one line."""
-    return _("{task} · layers {layers} · {block} · mask {mask} · {steps} steps · rate {rate}").format(
-        task=_(settings.rule.title),
-        layers=settings.layers,
-        block=_("with FFN") if settings.ffn else _("attention only"),
-        mask=_(settings.mask),
-        steps=settings.steps,
-        rate=f"{settings.learning_rate:g}",
-    )
+    said = _("{task} · layers {layers} · {block} · mask {mask} · {steps} steps · rate {rate}")
+    if isinstance(settings, TranslateSettings):
+        said = _("{task} · encoder {layers} layers, decoder 1 · {steps} steps · rate {rate}")
+    return said.format(task=_(settings.rule.title), layers=settings.layers, **_conditions(settings))

@@ -7,6 +7,7 @@ const CHART = 176; // pixels of the chart's height
 const NAME = 24; // pixels from one name in the chart to the next
 const TALLEST = 366; // pixels of all maps together beside the curves
 const TALLEST_ON_A_PHONE = 460; // the same above the curves
+const FOR_WORDS = 60; // more of them where words stand beside maps
 const HEADING = 20; // pixels above a network's maps
 const WIDEST = 260; // of one map
 const LETTER = 8.4; // pixels of a letter in a caption
@@ -98,6 +99,8 @@ class Learning {
       this.pointed = null;
     }
     if (this.follows && !this.timer) this.at = this.frames.length - 1;
+    if (before?.opens_on !== data.opens_on) this.quantity = data.opens_on;
+    if (!data.shows.includes(this.cellsShow)) this.cellsShow = data.shows[0];
     this.root.style.setProperty("--text-scale", data.text_scale);
     this.root.setAttribute("aria-label", data.text.title);
     const colours = theme(this.root);
@@ -114,8 +117,8 @@ class Learning {
 
   // Again only when there is something else to build: while a network learns, everything stays where it is.
   build() {
-    const { networks, relations, labels, n_answers, chance, text } = this.data;
-    const form = JSON.stringify([networks.map(({ name, shape }) => [name, shape]), relations, labels, n_answers, chance, text]);
+    const { networks, relations, labels, rows, shows, n_answers, chance, text } = this.data;
+    const form = JSON.stringify([networks.map(({ name, shape }) => [name, shape]), relations, labels, rows, shows, n_answers, chance, text]);
     if (form === this.form) return;
     this.form = form;
     this.buildWords();
@@ -134,7 +137,7 @@ class Learning {
         return part;
       }),
     );
-    this.line.replaceChildren(...labels.map((label) => element("span", "", label)));
+    this.line.replaceChildren(...(rows.length ? [] : labels.map((label) => element("span", "", label))));
     this.buildTable(networks[this.main].shape[0]);
   }
 
@@ -145,11 +148,12 @@ class Learning {
       this.quantity = name;
       this.paintChart();
     });
-    this.buildTurn(this.shows, text.table, ["weight", "hit"], (name) => {
+    this.shows.hidden = this.data.shows.length < 2;
+    this.buildTurn(this.shows, text.table, this.data.shows, (name) => {
       this.cellsShow = name;
       this.paintTable();
     });
-    this.of.textContent = fill(text.of, { n: this.data.n_answers.toLocaleString("en"), chance: percent(this.data.chance) });
+    this.of.textContent = fill(text.of, { n: this.data.n_answers.toLocaleString("en"), chance: percent(this.data.chance ?? 0) });
   }
 
   buildTurn(turn, label, names, choose) {
@@ -175,18 +179,35 @@ class Learning {
     const [weights, over] = [element("canvas", "weights"), element("canvas", "over")];
     map.append(weights, over);
     box.append(caption, map);
+    if (this.data.rows.length) this.nameSides(box, map);
     const { shape, name: network } = this.data.networks[of];
     const offset = layer * shape[1] + head; // of its map among those of a checkpoint
     const tile = { of, layer, head, offset, box, map, weights, over, best, title: `${network}, ${this.name(layer, head)}` };
     name.textContent = this.name(layer, head);
-    const n = this.data.labels.length;
-    const cell = (at, size) => Math.min(n - 1, Math.max(0, Math.floor((at / size) * n)));
+    const cell = (at, size, n) => Math.min(n - 1, Math.max(0, Math.floor((at / size) * n)));
     map.onpointermove = map.onpointerdown = (event) => {
       const area = map.getBoundingClientRect();
-      this.point({ tile, query: cell(event.clientY - area.top, area.height), key: cell(event.clientX - area.left, area.width) });
+      const query = cell(event.clientY - area.top, area.height, this.queries.length);
+      this.point({ tile, query, key: cell(event.clientX - area.left, area.width, this.data.labels.length) });
     };
     map.onpointerleave = () => this.point(null);
     return tile;
+  }
+
+  // Words of rows and columns beside a map of two texts.
+  nameSides(box, map) {
+    box.classList.add("named");
+    const sides = [this.data.labels, this.data.rows].map((words, i) => {
+      const side = element("div", i ? "queries" : "keys");
+      side.setAttribute("aria-hidden", "true");
+      side.append(...words.map((word) => element("span", word > "\u2e7f" ? "wide" : "", word)));
+      return side;
+    });
+    map.before(...sides);
+  }
+
+  get queries() {
+    return this.data.rows.length ? this.data.rows : this.data.labels;
   }
 
   buildTable(n_layers) {
@@ -303,21 +324,32 @@ class Learning {
     const longest = Math.max(...this.data.relations.map(letters));
     const scale = this.data.text_scale;
     const roomy = LETTER * (longest + 9) * scale; // a head's name, the relation and its weight in a line
+    const named = this.data.rows.length > 0;
+    const side = named ? { x: 7.2 * scale * Math.max(...this.data.rows.map(letters)) + 6, y: 7.2 * scale * Math.max(...this.data.labels.map(letters)) + 6 } : { x: 0, y: 0 };
     let best = { tile: 0, columns: 1 };
     for (let columns = 1; columns <= heads; columns += 1) {
       if (heads % columns) continue;
       const rows = Math.max(layers * (heads / columns), besideRows);
-      const across = (room + 8) / (columns + (isBeside ? 1 : 0)) - 8;
-      const row = ((isWide() ? TALLEST + spare() : TALLEST_ON_A_PHONE) - HEADING * scale) / rows - 6;
+      const across = (room + 8 - side.x * (isBeside ? 2 : 1)) / (columns + (isBeside ? 1 : 0)) - 8;
+      const most = (isWide() ? TALLEST + spare() : TALLEST_ON_A_PHONE) + (named ? FOR_WORDS : 0);
+      const row = (most - HEADING * scale - side.y) / rows - 6;
       const down = row - (row - 24 * scale >= roomy ? 24 : 44) * scale;
       const tile = Math.floor(Math.min(across, down, WIDEST));
       if (tile > best.tile) best = { tile, columns };
     }
     this.size = best.tile;
     this.stage.style.setProperty("--tile", `${best.tile}px`);
+    this.stage.style.setProperty("--side-x", `${side.x}px`);
+    this.stage.style.setProperty("--side-y", `${side.y}px`);
     this.stage.classList.toggle("small", best.tile < roomy);
     this.groups.forEach((group, of) => {
-      group.style.gridTemplateColumns = `repeat(${of === this.main ? best.columns : 1}, ${best.tile}px)`;
+      const columns = of === this.main ? best.columns : 1;
+      group.style.gridTemplateColumns = [best.tile + side.x, ...Array(columns - 1).fill(best.tile)].map((width) => `${width}px`).join(" ");
+      // Words stand beside the first map of a row and above the first of a column.
+      [...group.children].forEach((box, i) => {
+        box.classList.toggle("inner", i % columns > 0);
+        box.classList.toggle("lower", i >= columns);
+      });
     });
     this.paint();
   }
@@ -392,11 +424,11 @@ class Learning {
   }
 
   paintTiles() {
-    const n = this.data.labels.length;
+    const [rows, columns] = [this.queries.length, this.data.labels.length];
     for (const tile of this.tiles) {
       const { maps, top } = this.networks[tile.of];
-      const image = mapImage({ codes: maps[this.frame(tile.of)], offset: tile.offset * n * n, rows: n, columns: n, top }, this.colours);
-      tile.weights.width = tile.weights.height = n;
+      const image = mapImage({ codes: maps[this.frame(tile.of)], offset: tile.offset * rows * columns, rows, columns, top }, this.colours);
+      [tile.weights.width, tile.weights.height] = [columns, rows];
       tile.weights.getContext("2d").drawImage(image, 0, 0);
       const shares = this.data.relations.map((_, r) => this.share(tile.of, tile.layer, tile.head, r) ?? 0);
       const best = shares.indexOf(Math.max(...shares));
@@ -426,7 +458,7 @@ class Learning {
   // -- the chart -------------------------------------------------------------------------------------------------
 
   paintChart() {
-    const { networks, chance, text, text_scale: scale } = this.data;
+    const { networks, chance, floor, text, text_scale: scale } = this.data;
     const width = this.chart.clientWidth || 320;
     const height = CHART * scale + 0.6 * spare();
     const [left, right, top, bottom] = [46 * scale, 8, 12, 38 * scale];
@@ -449,7 +481,8 @@ class Learning {
       drawn.push(svg("text", { class: "axis", x: x(step) + (step === steps ? right : 0), y: height - bottom + 16 * scale, "text-anchor": anchor }, step));
     }
     drawn.push(svg("text", { class: "axis", x: width - right, y: height - 4, "text-anchor": "end" }, text.x_axis));
-    if (!isLoss) drawn.push(svg("line", { class: "baseline", x1: left, x2: width - right, y1: y(chance), y2: y(chance) }));
+    const level = isLoss ? floor : chance; // what nobody goes below, or gets by chance
+    if (level !== null) drawn.push(svg("line", { class: "baseline", x1: left, x2: width - right, y1: y(level), y2: y(level) }));
     drawn.push(svg("line", { class: "cursor", x1: x(this.step), x2: x(this.step), y1: top - 6, y2: height - bottom }));
     const names = [];
     networks.forEach((network, of) => {
@@ -472,10 +505,11 @@ class Learning {
       drawn.push(svg("text", { class: "name", x: end, y: line, "text-anchor": "end" }, words));
     }
     // What the baseline gets, above its line at the right, where no name stands.
-    const isFree = names.every((name) => name.y < y(chance) - 22 * scale);
-    if (!isLoss && isFree) {
-      const words = fill(text.baseline, { chance: percent(chance) });
-      drawn.push(svg("text", { class: "axis said", x: width - right, y: y(chance) - 5, "text-anchor": "end" }, words));
+    if (level !== null && isLoss) {
+      drawn.push(svg("text", { class: "axis said", x: left + 4, y: y(level) - 5 }, fill(text.floor, { floor: shown(level) })));
+    } else if (level !== null && names.every((name) => name.y < y(level) - 22 * scale)) {
+      const words = fill(text.baseline, { chance: percent(level) });
+      drawn.push(svg("text", { class: "axis said", x: width - right, y: y(level) - 5, "text-anchor": "end" }, words));
     }
     this.chart.setAttribute("height", height);
     this.chart.replaceChildren(...drawn);
@@ -511,18 +545,19 @@ class Learning {
     const { text, labels, relations, keys } = this.data;
     const relation = this.relation.pointed ?? this.relation.pinned;
     const density = window.devicePixelRatio || 1;
-    const n = labels.length;
+    const [n, n_rows] = [labels.length, this.queries.length];
     for (const tile of this.tiles) {
       const pen = tile.over.getContext("2d");
       tile.over.width = tile.over.height = Math.round(this.size * density);
-      const side = tile.over.width / n;
+      const [wide, high] = [tile.over.width / n, tile.over.height / n_rows];
       const frame = (column, row, columns, rows) => {
         for (const [colour, by] of [["#000", 3], ["#fff", 1.2]]) {
           pen.strokeStyle = colour;
           pen.lineWidth = by * density;
-          pen.strokeRect(column * side + density, row * side + density, columns * side - 2 * density, rows * side - 2 * density);
+          pen.strokeRect(column * wide + density, row * high + density, columns * wide - 2 * density, rows * high - 2 * density);
         }
       };
+      if (relation === null) this.outlineGold(tile, pen, frame, density);
       if (relation !== null) keys.forEach((of, query) => of[relation] >= 0 && frame(of[relation], query, 1, 1));
       if (this.pointed) {
         frame(0, this.pointed.query, n, 1);
@@ -533,20 +568,39 @@ class Learning {
       row.classList.toggle("on", r === relation);
       button.setAttribute("aria-pressed", String(r === this.relation.pinned));
     }
+    for (const { box } of this.data.rows.length ? this.tiles : []) {
+      [...box.querySelectorAll(".queries span")].forEach((span, i) => span.classList.toggle("query", i === this.pointed?.query));
+      [...box.querySelectorAll(".keys span")].forEach((span, i) => span.classList.toggle("key", i === this.pointed?.key));
+    }
     [...this.line.children].forEach((span, i) => {
       span.classList.toggle("query", i === this.pointed?.query);
       span.classList.toggle("key", i === this.pointed?.key);
     });
     this.cell.classList.toggle("pointed", Boolean(this.pointed) || relation !== null);
-    this.cell.textContent = this.pointed ? this.cellSentence() : relation === null ? text.point : fill(text.gold, { relation: relations[relation] });
+    this.cell.textContent = this.pointed ? this.cellSentence() : relation === null ? (this.data.gold.length ? text.all_gold : text.point) : fill(text.gold, { relation: relations[relation] });
+  }
+
+  // Where each row should look: solid where its largest weight is, dashed where that is elsewhere.
+  outlineGold(tile, pen, frame, density) {
+    const [n, n_rows] = [this.data.labels.length, this.queries.length];
+    const { maps, top } = this.networks[tile.of];
+    this.data.gold.forEach((key, row) => {
+      const start = (tile.offset * n_rows + row) * n;
+      const weights = maps[this.frame(tile.of)].subarray(start, start + n);
+      if (key < 0 || weights[key] > top) return; // nowhere, or hidden by the mask
+      const largest = Math.max(...weights.filter((code) => code <= top));
+      pen.setLineDash(weights[key] === largest ? [] : [3 * density, 3 * density]);
+      frame(key, row, 1, 1);
+    });
+    pen.setLineDash([]);
   }
 
   cellSentence() {
     const { tile, query, key } = this.pointed;
     const { text, labels } = this.data;
     const { maps, top } = this.networks[tile.of];
-    const code = maps[this.frame(tile.of)][(tile.offset * labels.length + query) * labels.length + key];
-    const values = { query: `“${labels[query]}”`, key: `“${labels[key]}”`, weight: shown(code / top) };
+    const code = maps[this.frame(tile.of)][(tile.offset * this.queries.length + query) * labels.length + key];
+    const values = { query: `“${this.queries[query]}”`, key: `“${labels[key]}”`, weight: shown(code / top) };
     return `${tile.title} · ${fill(code > top ? text.cell_masked : text.cell, values)}`;
   }
 }

@@ -36,7 +36,7 @@ from ui.frame.shell import MENU
 from ui.heads import card, choices, corpus, gender, labour, own, page, used, words
 from ui.heads import sentence as heads_sentence
 from ui.inside import words as inside_words
-from ui.learn import controls, export
+from ui.learn import controls, depth, export
 from ui.learn import page as learn_page
 from ui.learn import words as learn_words
 from ui.positions import longer as positions_longer
@@ -45,7 +45,19 @@ from ui.positions import words as positions_words
 from viz.export.layout import PRINTED
 
 ROOT = Path(__file__).parents[3]
-LEARN = {"HOW_TO_READ", "HOW_FAR", "HEADS_HELP", "FFN_HELP", "MASK_HELP", "RATE_HELP", "SEED_HELP"}
+LEARN = {
+    "HOW_TO_READ",
+    "HOW_FAR",
+    "TRANSLATE_READ",
+    "PEEK_READ",
+    "DEPTH_READ",
+    "PEEK_HELP",
+    "HEADS_HELP",
+    "FFN_HELP",
+    "MASK_HELP",
+    "RATE_HELP",
+    "SEED_HELP",
+}
 SYMBOLS = {"d_model", "d_k", "d_ff", "SwiGLU", "FFN"}  # the same in every language
 ROOMS = ("ui", "pages", "viz", "analysis", "model")
 SPEAKERS = {
@@ -109,6 +121,9 @@ def sentences():
     yield from ((name, "ui/inside/words.py") for name in inside_words.CROSS_NAMES.values())
     for titles in (controls.MASKS, learn_page.TABS, export.PAGES):
         yield from ((title, "ui/learn_*.py") for title in titles.values())
+    for asked, _read in learn_page.QUESTIONS.values():
+        yield asked, "ui/learn/page.py"
+    yield from ((sentence, "ui/learn") for sentence in (*learn_page.TITLES, depth.TITLE, depth.ABOUT))
     for name, text in {**vars(controls), **vars(learn_words)}.items():
         if name in LEARN:
             yield text, "ui/learn_*.py"
