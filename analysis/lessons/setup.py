@@ -132,8 +132,7 @@ def setup_of(given: Given | None, language: Language, source: Source = DIRECT) -
     """What a step gives in a language; the English sentence and model where the other language's model isn't here."""
     if given is None or given.model is None:
         return Setup(language=language, mask_name=None if given is None else given.mask, source=source)
-    asks = given.text is not None  # records are here, whether or not the model is
-    stands_in = asks and given.model.zh != given.model.en and language == "zh" and not is_here(given.model.zh)
+    stands_in = given.model.zh != given.model.en and language == "zh" and not is_here(given.model.zh)
     of: Language = "en" if stands_in else language
     text = "" if given.text is None else getattr(given.text, of)
     return Setup(text, getattr(given.model, of), given.mask, of, stands_in, source)

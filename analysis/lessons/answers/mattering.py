@@ -104,8 +104,8 @@ def zero_and_mean(setup: Setup, *, set: str, layer: int, head: int) -> Answer:
     name = HeadId(layer - 1, head - 1)
     by_zero, by_mean = _head(zero, name), _head(mean, name)
     bars = (
-        _effect({"en": "off: 0 instead", "zh": "关闭：换成 0"}, by_zero),
-        _effect({"en": "off: its mean instead", "zh": "关闭：换成均值"}, by_mean, is_right=True),
+        _effect({"en": "0 instead", "zh": "换成 0"}, by_zero),
+        _effect({"en": "mean instead", "zh": "换成均值"}, by_mean, is_right=True),
     )
     return Answer(
         right=float(by_mean["effect"]),
@@ -178,8 +178,8 @@ def _effect(name: dict[str, str], each: Mapping[str, Any], *, is_right: bool = F
 
 
 def _source(record: Mapping[str, Any]) -> dict[str, str]:
-    n, name = record["n"], record["file"].removesuffix(".jsonl")
+    n = record["n"]
     return {
-        "en": f"change of the logit difference, {n} prompts, measured before: {name}",
-        "zh": f"logit 差的变化，{n} 条提示，事先测得：{name}",
+        "en": f"logit difference, change; record of {n} prompts",
+        "zh": f"logit 差的变化；{n} 条提示的记录",
     }

@@ -119,6 +119,8 @@ def test_without_the_chinese_model_a_step_is_asked_in_english(monkeypatch):
     stands_in = setup_of(given, "zh")
     assert (stands_in.language, stands_in.model_id, stands_in.text) == ("en", "minilm", TEACHER)
     assert stands_in.is_stand_in and not setup_of(given, "en").is_stand_in
+    records = setup_of(Given(model=given.model), "zh")  # whose head is the one of the steps before
+    assert (records.language, records.model_id, records.text) == ("en", "minilm", "")
 
 
 def test_an_own_sentence_is_asked_of_the_same_model(monkeypatch):
