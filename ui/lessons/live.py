@@ -37,7 +37,7 @@ def picture(asked: Asked) -> None:
 
 def _all_heads(drawn: AllHeads, name: Hashable) -> None:
     if not projector.is_on():  # it has the height of a wall, and shows one picture
-        _sentences([drawn.sentence], (name, "winner"))
+        _sentences([drawn.sentence], (name, "winner"), has_choices=False)
     components.overview(
         drawn.attention,
         drawn.allowed,
@@ -49,15 +49,16 @@ def _all_heads(drawn: AllHeads, name: Hashable) -> None:
     )
 
 
-def _sentences(drawn: Sequence[Sentence], name: Hashable) -> None:
+def _sentences(drawn: Sequence[Sentence], name: Hashable, *, has_choices: bool = True) -> None:
     is_on = projector.is_on()
+    has_choices = has_choices and not is_on and len(drawn) == 1
     for at, each in enumerate(drawn):
         if each.is_right is not None:
             st.markdown("**●** " + _("looks where it should") if each.is_right else "**✕** " + _("looks elsewhere"))
         components.token_strip(
             each.shown,
             each.chosen,
-            StripLook(Style(text_scale=text_scale()), tile=0, height=400 if is_on else 220, has_choices=not is_on),
+            StripLook(Style(text_scale=text_scale()), tile=0, height=400 if is_on else 220, has_choices=has_choices),
             source=(name, at),
             key=f"lesson_strip_{at}",
         )

@@ -4,7 +4,12 @@ function numberKind(p) {
   const { range, text, locked } = p.data;
   const { least, most, step, unit } = range;
   const decimals = Math.max(...[least, step].map((value) => (String(value).split(".")[1] ?? "").length));
-  const written = (value) => Number(value.toFixed(Math.max(decimals, 2))).toLocaleString("en", { maximumFractionDigits: 6 });
+  // With the step's decimals; with more only where the number would be another one.
+  const written = (value) => {
+    let digits = decimals;
+    while (digits < 6 && Math.abs(Number(value.toFixed(digits)) - value) > 0.02 * Math.abs(value)) digits += 1;
+    return Number(value.toFixed(digits)).toLocaleString("en", { maximumFractionDigits: digits });
+  };
   const withUnit = (value) => `${written(value)} ${unit}`.trim();
   const share = (value) => Math.max(0, Math.min(1, (value - least) / (most - least)));
 

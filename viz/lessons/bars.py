@@ -1,7 +1,9 @@
 """Pictures of lessons that are bars: counts, scores with their intervals, and what a decoder expects next."""
 
 import math
+import re
 from collections.abc import Sequence
+from typing import Any
 
 import plotly.graph_objects as go
 
@@ -11,10 +13,12 @@ from viz.block import BLUE
 from viz.cost import short
 from viz.lessons.pictures import picture
 from viz.plots import FONT, named_beside, plain_figure
-from viz.theme import ACCENT, TEXT, Translate, markup, percent, tick_text
+from viz.theme import ACCENT, TEXT, Translate, columns, markup, percent, tick_text
 
-ROW, AROUND = 34, 44  # pixels of a bar with its gap, and above and below all of them
-MOST = 12  # bars that are named in full size
+ROW, LEAST_ROW, AROUND = 34, 13, 44  # pixels of a bar with its gap, and above and below all of them
+TALLEST = 400  # pixels of all bars; more of them are thinner
+SMALL = 20  # pixels of a row that takes letters of full size
+NOTE = 68  # columns of a line of the note
 
 
 @picture("bars")
@@ -30,12 +34,12 @@ def bars(answer: Answer, t: Translate) -> go.Figure:
             **{"text": markup(said), "showarrow": False, "font": FONT},
         )
         figure.update_layout(margin_t=30)
-    if note := shown.note.get("said"):
+    if lines := _lines(shown.note.get("said", "")):
         figure.add_annotation(
             **{"x": 0, "xref": "paper", "xanchor": "left", "y": 0, "yref": "paper", "yanchor": "top", "yshift": -4},
-            **{"text": markup(note), "showarrow": False, "font": FONT, "align": "left"},
+            **{"text": "<br>".join(map(markup, lines)), "showarrow": False, "font": FONT, "align": "left"},
         )
-        figure.update_layout(margin_b=34)
+        figure.update_layout(margin_b=16 + 18 * len(lines), height=figure.layout.height + 18 * (len(lines) - 1))
     return figure
 
 
@@ -76,11 +80,13 @@ def _beside(listed: Sequence[Bar], unit: str) -> go.Figure:
     """Bars from left to right, the first on top; each with its value, and its interval where it has one."""
     rows = list(listed)[::-1]
     names = [("● " if bar.is_right else "") + tick_text(str(bar.name)) for bar in rows]
-    row = ROW if len(rows) <= MOST else 20
+    row = min(ROW, max(LEAST_ROW, TALLEST // max(len(rows), 1)))
+    size = 14 if row >= SMALL else 11
     figure = plain_figure("", AROUND + row * len(rows), top=10)
     named_beside(figure, names or [""], 14)
     values = [bar.value for bar in rows]
-    error = [(bar.high or bar.value) - bar.value for bar in rows], [bar.value - (bar.low or bar.value) for bar in rows]
+    highs = [bar.value if bar.high is None else bar.high for bar in rows]
+    lows = [bar.value if bar.low is None else bar.low for bar in rows]
     has_interval = any(bar.low is not None for bar in rows)
     figure.add_trace(
         go.Bar(
@@ -89,32 +95,46 @@ def _beside(listed: Sequence[Bar], unit: str) -> go.Figure:
             orientation="h",
             width=0.62,
             marker={"color": [ACCENT if bar.is_right else BLUE for bar in rows], "line": {"width": 0}},
-            error_x={"type": "data", "symmetric": False, "array": error[0], "arrayminus": error[1], "color": TEXT}
-            if has_interval
-            else None,
+            error_x=_whiskers(values, lows, highs) if has_interval else None,
             text=["" if has_interval else value_text(value, unit) for value in values],
             textposition="outside",
-            textfont={**FONT, "size": 14},
+            textfont={**FONT, "size": size},
             cliponaxis=False,
             customdata=[value_text(value, unit) for value in values],
             hovertemplate="%{customdata}<extra></extra>",
         )
     )
-    ends = [max(bar.value, bar.high or bar.value, 0.0) for bar in rows]
+    ends = [max(high, 0.0) for high in highs]
     if has_interval:  # beyond the end of its line
         figure.add_scatter(
             **{"x": ends, "y": list(range(len(rows))), "mode": "text", "textposition": "middle right"},
             **{"text": [_with_interval(bar, unit) for bar in rows], "textfont": FONT, "hoverinfo": "skip"},
             **{"cliponaxis": False, "showlegend": False},
         )
-    low, high = min([0.0, *(bar.value if bar.low is None else bar.low for bar in rows)]), max([*ends, 1e-9])
+    low, high = min([0.0, *lows]), max([*ends, 1e-9])
     room = (high - low) * (0.75 if has_interval else 0.3)  # for the numbers beside the bars
     figure.update_xaxes(range=[1.02 * low, high + room], showticklabels=False, showgrid=False)
     figure.update_yaxes(
-        **{"tickvals": list(range(len(rows))), "ticktext": names, "tickfont": {"size": 14, "color": TEXT}},
+        **{"tickvals": list(range(len(rows))), "ticktext": names, "tickfont": {"size": size, "color": TEXT}},
         **{"range": [-0.6, len(rows) - 0.4], "showgrid": False},
     )
     return figure
+
+
+def _whiskers(values: Sequence[float], lows: Sequence[float], highs: Sequence[float]) -> dict[str, Any]:
+    up = [high - value for value, high in zip(values, highs, strict=True)]
+    down = [value - low for value, low in zip(values, lows, strict=True)]
+    return {"type": "data", "symmetric": False, "array": up, "arrayminus": down, "color": TEXT}
+
+
+def _lines(note: str) -> list[str]:
+    """A note in lines of so many columns, parted at spaces, or anywhere in Chinese."""
+    lines = [""]
+    for part in re.findall(r"[\u2e80-\uffef]|[^\s\u2e80-\uffef]+\s*|\s+", note):
+        if lines[-1] and columns(lines[-1] + part.rstrip()) > NOTE:
+            lines.append("")
+        lines[-1] += part
+    return [line.strip() for line in lines if line.strip()]
 
 
 def _with_interval(bar: Bar, unit: str) -> str:
