@@ -189,6 +189,7 @@ async def join(address: str, code: str) -> Phone:
 
 
 async def lesson(address: str, n: int, n_steps: int) -> None:
+    """What a class does, told."""
     teacher = await opened(address, "lessons", f"lesson={LESSON}&lang=en")
     await teacher.press("class_open")
     code = re.search(r"[2-9A-Z]{3}-[2-9A-Z]{3}-[2-9A-Z]{3}", teacher.words)

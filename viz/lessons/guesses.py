@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -56,7 +56,7 @@ def _listed(question: Question, guesses: Sequence[Right], right: Right | None) -
     if question.predict == "pair" or len(possible) > MOST_BARS:
         most = [guess for guess, _ in found.most_common(MOST_BARS)]
         wanted = [*most, right] if right is not None and right not in most else most
-        possible = sorted(wanted) if question.predict == "token" else wanted  # type: ignore[type-var]
+        possible = sorted(wanted) if question.predict == "token" else wanted
     return [
         Bar(shortened(in_words(question, guess), MOST_NAME), found[guess], is_right=guess == right)
         for guess in possible
@@ -98,8 +98,8 @@ def _number(question: Question, guesses: Sequence[Right], right: Right | None) -
     return [Bar(name, found[at], is_right=at == wanted) for at, name in names.items()]
 
 
-def _span(ends: Sequence[float], bin_of: object) -> tuple[int, int]:
-    bins = [bin_of(end) for end in ends]  # type: ignore[operator]
+def _span(ends: Sequence[float], bin_of: Callable[[float], int]) -> tuple[int, int]:
+    bins = [bin_of(end) for end in ends]
     return min(bins), max(bins) + 1
 
 
