@@ -56,7 +56,7 @@ def test_a_teacher_asks_two_phones_guess_and_follow(page: Page, browser: Browser
         settled(page)
         expect(bar).to_contain_text("2 guesses from 2 phones", timeout=CHANGES)
         page.goto(f"{server}/lessons?lesson=find-the-head&step=2")
-        expect(one.get_by_text("How many of the 72 heads")).to_be_visible(timeout=CHANGES)
+        expect(one.get_by_role("heading", name="How many of the 72 heads")).to_be_visible(timeout=CHANGES)
 
         page.get_by_role("button", name="End", exact=True).click()
         expect(one.get_by_text("The teacher has ended this room")).to_be_visible(timeout=CHANGES)
