@@ -94,11 +94,12 @@ def view_link(view: object, setup: Setup | None = None) -> str:
     if not isinstance(view, dict):
         return ""
     language = language_now()
-    named = {name: in_language(value, language) for name, value in view.items()}
+    of = language if setup is None else setup.language
+    named = {name: in_language(value, of) for name, value in view.items()}
     page = str(named.pop("page"))
-    link = {"lang": language}
+    link = {"lang": language} | ({"model": setup.model_id} if setup is not None and setup.model_id else {})
     if setup is not None and setup.text:
-        link |= {"text": setup.text, "model": setup.model_id} | ({"mask": setup.mask_name} if setup.mask_name else {})
+        link |= {"text": setup.text} | ({"mask": setup.mask_name} if setup.mask_name else {})
         link |= _pinned(str(named.pop("query", "")), setup)
     if page == "attention" and "-" in str(named.get("head", "")):
         layer, head = str(named.pop("head")).split("-", 1)
