@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from model.head_id import HeadId
 from model.tasks.translate import CLASSES
 from model.training import Training
 from model.training.kinds import AnyRun
-from model.training.peek import Peeking
-from model.training.translate import Translating
+from model.training.peek import Peeking, PeekPoint
+from model.training.translate import TranslatePoint, TranslateSettings, Translating
 
 
 def curves_table(trainings: Sequence[AnyRun]) -> pd.DataFrame:
@@ -20,7 +21,7 @@ def curves_table(trainings: Sequence[AnyRun]) -> pd.DataFrame:
     rows: list[dict[str, object]] = []
     for training in trainings:
         if not isinstance(training, Training):
-            rows += [_about(training) | point._asdict() for point in list(training.curve)]
+            rows += _other_points(training)
             continue
         relations = training.task.relations
         for point in list(training.curve):
@@ -60,30 +61,41 @@ def heads_table(trainings: Sequence[AnyRun]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _other_heads(run: AnyRun) -> list[dict[str, object]]:
+def _other_points(run: Translating | Peeking) -> list[dict[str, object]]:
+    points: list[TranslatePoint | PeekPoint] = list(run.curve)
+    return [_about(run) | point._asdict() for point in points]
+
+
+def _other_heads(run: Translating | Peeking) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
-    for frame in list(run.frames):
-        measured = (
-            {"alignment error": frame.alignment.error, "share": frame.alignment.share}
-            | {f"aligned {name}": frame.alignment.by_class[..., number] for number, name in enumerate(CLASSES)}
-            if isinstance(run, Translating)
-            else {"next word": frame.answer, "subject": frame.before}
-        )
+    for step, measured in _alignments(run) if isinstance(run, Translating) else _weights(run):
         for layer, head in np.ndindex(next(iter(measured.values())).shape):
             numbers = {name: float(values[layer, head]) for name, values in measured.items()}
-            rows.append(_about(run) | {"step": frame.step, "head": str(HeadId(layer, head))} | numbers)
+            rows.append(_about(run) | {"step": step, "head": str(HeadId(layer, head))} | numbers)
     return rows
+
+
+Measured = tuple[int, dict[str, NDArray[np.float32]]]  # a step, and under each name (L, h)
+
+
+def _alignments(run: Translating) -> Iterator[Measured]:
+    for frame in list(run.frames):
+        found = frame.alignment
+        by_class = {f"aligned {name}": found.by_class[..., number] for number, name in enumerate(CLASSES)}
+        yield frame.step, {"alignment error": found.error, "share": found.share, **by_class}
+
+
+def _weights(run: Peeking) -> Iterator[Measured]:
+    for frame in list(run.frames):
+        yield frame.step, {"next word": frame.answer, "subject": frame.before}
 
 
 def source(training: AnyRun) -> dict[str, str]:
     """What a file says about the run that it comes from."""
     settings = training.settings
     block = {"block": "encoder of so many layers, decoder of one"}
-    if not isinstance(training, Translating):
-        block = {
-            "block": "with FFN" if training.settings.ffn else "attention only",
-            "mask": training.settings.mask,
-        }
+    if not isinstance(settings, TranslateSettings):
+        block = {"block": "with FFN" if settings.ffn else "attention only", "mask": settings.mask}
     return {
         "task": settings.task,
         **block,
@@ -98,6 +110,5 @@ def source(training: AnyRun) -> dict[str, str]:
 
 
 def _about(training: AnyRun) -> dict[str, object]:
-    settings = training.settings
-    mask = {"mask": settings.mask} if isinstance(training, Peeking) else {}
-    return {"heads": settings.heads, "layers": settings.layers} | mask
+    about: dict[str, object] = {"heads": training.settings.heads, "layers": training.settings.layers}
+    return about | ({"mask": training.settings.mask} if isinstance(training, Peeking) else {})

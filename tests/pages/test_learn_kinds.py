@@ -57,6 +57,15 @@ def test_translate_says_the_errors_that_were_measured(app):
         assert translate.network_says(name, run.test()) in said(app).replace("\\", "")
 
 
+def test_a_sentence_of_ones_own_is_translated_beside_the_truth_and_others_are_refused(app):
+    app.open_page("learn", task="translate-en")
+    app.pick("learn_try_translate-en", "old cats hate dogs")
+    codes = [code.value for code in app.test.get("code")]
+    assert "Written: kato olda dogo ne lovi\nTrue: kato olda dogo ne lovi" in codes
+    app.pick("learn_try_translate-en", "old <b>cats</b>")
+    assert len(app.errors) == 1 and "no word" in app.errors[0].replace("\\", "")
+
+
 @pytest.mark.parametrize(
     ("by_class", "verdict"),
     [

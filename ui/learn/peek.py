@@ -15,7 +15,7 @@ NEAR = 0.1  # nats: as near to the floor counts as at it; a test on 1,024 texts 
 
 def alone_tab(shown: Shown) -> None:
     """Losses and right words beside the floor, and texts that each network wrote by itself."""
-    runs = [run for run in shown.trainings if isinstance(run, Peeking)]
+    runs = shown.of(Peeking)
     names = network_names([run.settings for run in runs])
     tests = [_test(f"{shown.name} {number}", run.step_number, run) for number, run in enumerate(runs)]
     st.markdown("  \n".join(plain(says(name, test)) for name, test in zip(names, tests, strict=True)))

@@ -7,7 +7,7 @@ import logging
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import streamlit as st
 
@@ -24,6 +24,7 @@ from ui.frame.languages import _, explain
 from viz.learning import owners
 from viz.learning_curves import Run
 
+RunT = TypeVar("RunT", bound=AnyRun)
 SLICE = 5  # steps between two looks around; about 15 ms
 SEED_HEADS = (1, 2, 4, 8)
 SEED_LAYERS = (1, 2)
@@ -123,6 +124,10 @@ class Shown:
     def is_trained(self) -> bool:
         """Whether a step was made."""
         return self.trainings[-1].step_number > 0
+
+    def of(self, kind: type[RunT]) -> list[RunT]:
+        """The trainings, all of which are of one kind."""
+        return [training for training in self.trainings if isinstance(training, kind)]
 
 
 def beside(settings: AnySettings) -> tuple[AnySettings, ...]:

@@ -22,11 +22,12 @@ LEARNT = 0.1  # of the way from the baseline to all right, at least
 
 def curves_tab(shown: Shown) -> None:
     """Right answers by relation, and how widely each head looks."""
-    main = shown.trainings[-1]
-    names = network_names([training.settings for training in shown.trainings])
+    runs = shown.of(Training)
+    main = runs[-1]
+    names = network_names([training.settings for training in runs])
     answers = [
         Answers(name, [point.step for point in run.curve], np.array([point.by_relation for point in run.curve]))
-        for name, run in zip(names, shown.trainings, strict=True)
+        for name, run in zip(names, runs, strict=True)
     ]
     left, right = st.columns(2, gap="medium")
     with left:
@@ -35,7 +36,7 @@ def curves_tab(shown: Shown) -> None:
         chart(figure, "learn_relations")
         st.caption(_("On 128 sentences that are never trained on. Click on a name to hide its line."))
     with right:
-        n_keys = int(shown.settings.allowed.allowed(main.task.n_tokens).sum(dim=-1).max())
+        n_keys = int(main.settings.allowed.allowed(main.task.n_tokens).sum(dim=-1).max())
         figure = entropy_figure([frame.step for frame in main.frames], main.entropy, n_keys, t=_)
         chart(figure, "learn_entropy")
         st.caption(
@@ -45,7 +46,7 @@ def curves_tab(shown: Shown) -> None:
 
 def off_tab(shown: Shown) -> None:
     """Each head off alone, on sentences that no curve has seen."""
-    main = shown.trainings[-1]
+    main = shown.of(Training)[-1]
     found = _switched_off(shown.name, main.step_number, main)
     relations = relation_names(main.task)
     left, right = st.columns([3, 2], gap="medium")

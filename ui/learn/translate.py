@@ -5,24 +5,26 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
+from model import HeadworkError
 from model.head_id import HeadId
-from model.tasks.translate import CLASSES
-from model.training.translate import TranslateTest, Translating, WithoutHead
+from model.tasks.translate import CLASSES, MARKS
+from model.training.translate import TranslateTest, Translating, WithoutHead, write
 from ui.frame.captions import chart
-from ui.frame.languages import _, plain
+from ui.frame.languages import _, explain, plain
 from ui.learn.runs import Shown
 from ui.learn.words import network_names
 from viz.alignment import errors_figure
 from viz.learning_curves import switched_off_figure
 from viz.theme import percent
 
+END = MARKS[1]
 LITTLE = 0.05  # behind the best head in a word class: near enough to do its work
 LOSS = 0.05  # of words right: a head whose absence costs a class no more isn't needed for it
 
 
 def alignment_tab(shown: Shown) -> None:
     """Alignment error of each head over the steps, and what the fresh sentences say at the end."""
-    runs = _runs(shown)
+    runs = shown.of(Translating)
     names = network_names([run.settings for run in runs])
     tests = [_test(shown.name, number, run.step_number, run) for number, run in enumerate(runs)]
     main = runs[-1]
@@ -45,7 +47,7 @@ def alignment_tab(shown: Shown) -> None:
         for name, test in zip(names, tests, strict=True):
             st.markdown(plain(network_says(name, test)))
         st.markdown(plain(division_says(tests[-1])))
-        _example(main)
+        _try(main)
 
 
 def network_says(name: str, test: TranslateTest) -> str:
@@ -95,18 +97,30 @@ def division_says(test: TranslateTest) -> str:
     return f"{said} {verdict.format(heads=' / '.join(map(name_of, every)))}"
 
 
-def _example(run: Translating) -> None:
-    rows = (
-        (_("Source text"), run.source),
-        (_("Written"), run.frames[-1].written),
-        (_("True"), run.rows[:-1]),
+def _try(run: Translating) -> None:
+    """A sentence of one's own: what the network writes, and the true translation."""
+    task = run.task
+    typed = st.text_input(
+        _("Try a sentence"),
+        task.sample,
+        max_chars=200,
+        key=f"learn_try_{task.id}",
+        help=" ".join(task.source_vocabulary),
     )
-    st.code("\n".join(f"{name}: {' '.join(words)}" for name, words in rows), language=None, wrap_lines=True)
+    try:
+        pairs = task.of(typed)
+    except HeadworkError as error:
+        st.error(explain(error), icon="✋")
+        return
+    written = task.target_words(write(run.network, pairs)[0])
+    ended = written[: written.index(END)] if END in written else written
+    rows = ((_("Written"), " ".join(ended)), (_("True"), task.translate(typed)))
+    st.code("\n".join(f"{name}: {words}" for name, words in rows), language=None, wrap_lines=True)
 
 
 def off_tab(shown: Shown) -> None:
     """Each head of cross-attention off alone, on fresh sentences."""
-    runs = _runs(shown)
+    runs = shown.of(Translating)
     main = runs[-1]
     found = _switched_off(shown.name, main.step_number, main)
     classes = [_(name) for name in CLASSES]
@@ -142,10 +156,6 @@ def off_says(found: WithoutHead, classes: Sequence[str]) -> list[str]:
             sentence = _("{word_class} needs no single head: at least {rest} right without any one, {whole} with all.")
         said.append(sentence.format(**values))
     return said
-
-
-def _runs(shown: Shown) -> list[Translating]:
-    return [run for run in shown.trainings if isinstance(run, Translating)]
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)

@@ -97,7 +97,8 @@ def _conditions(settings: AnySettings) -> dict[str, object]:
     found: dict[str, object] = {"steps": settings.steps, "rate": f"{settings.learning_rate:g}"}
     if isinstance(settings, TranslateSettings):
         return found
-    masks = (mask_name(each.mask) for each in (*beside(settings), settings))
+    compared = (*beside(settings), settings)
+    masks = (mask_name(each.mask) for each in compared if not isinstance(each, TranslateSettings))
     block = _("with FFN") if settings.ffn else _("attention only")
     return found | {"block": block, "mask": " / ".join(dict.fromkeys(masks))}
 

@@ -318,13 +318,14 @@ class Learning {
     if (!this.width) return;
     const { networks } = this.data;
     const [layers, heads] = networks[this.main].shape;
-    const isBeside = networks.length > 1;
+    const named = this.data.rows.length > 0;
+    const isStacked = named && !isWide(); // on a phone the other network stands below
+    const isBeside = networks.length > 1 && !isStacked;
     const besideRows = isBeside ? networks[0].shape[0] * networks[0].shape[1] : 0;
     const room = this.stage.clientWidth - (isBeside ? 30 : 0);
     const longest = Math.max(...this.data.relations.map(letters));
     const scale = this.data.text_scale;
-    const roomy = LETTER * (longest + 9) * scale; // a head's name, the relation and its weight in a line
-    const named = this.data.rows.length > 0;
+    const roomy = named ? 0 : LETTER * (longest + 9) * scale; // a head's name, the relation and its weight in a line
     const side = named ? { x: 7.2 * scale * Math.max(...this.data.rows.map(letters)) + 6, y: 7.2 * scale * Math.max(...this.data.labels.map(letters)) + 6 } : { x: 0, y: 0 };
     let best = { tile: 0, columns: 1 };
     for (let columns = 1; columns <= heads; columns += 1) {
@@ -339,6 +340,8 @@ class Learning {
     }
     this.size = best.tile;
     this.stage.style.setProperty("--tile", `${best.tile}px`);
+    this.stage.classList.toggle("stacked", isStacked);
+    this.stage.style.setProperty("--row", `${best.tile / this.queries.length}px`);
     this.stage.style.setProperty("--side-x", `${side.x}px`);
     this.stage.style.setProperty("--side-y", `${side.y}px`);
     this.stage.classList.toggle("small", best.tile < roomy);
@@ -434,7 +437,7 @@ class Learning {
       const best = shares.indexOf(Math.max(...shares));
       const has = shares[best] >= this.data.own;
       tile.box.classList.toggle("has", has);
-      tile.best.textContent = has ? `${this.data.relations[best]} ${shown(shares[best])}` : "";
+      tile.best.textContent = has && !this.data.rows.length ? `${this.data.relations[best]} ${shown(shares[best])}` : "";
       tile.map.setAttribute("aria-label", fill(this.data.text.map, { head: tile.title, step: this.step }));
     }
   }
