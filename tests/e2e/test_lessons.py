@@ -112,3 +112,39 @@ def test_a_phone_in_chinese(browser: Browser, server: str):
     settled(page)
     expect(page.locator(".prediction .at.hit")).to_contain_text("0.45")
     context.close()
+
+
+def test_a_word_is_changed_there_and_back_and_a_curtain_is_drawn_shut(page: Page, server: str):
+    opened(page, server, "?lesson=whose-size&step=2")
+    page.locator(".prediction .choices button").first.click()
+    page.get_by_role("button", name="Reveal").click()
+    settled(page)
+    before = page.locator(".flip .weight").all_inner_texts()
+    page.locator(".flip .turn button").nth(1).click()
+    expect(page.locator(".flip .turn button").nth(1)).to_have_attribute("aria-pressed", "true")
+    assert page.locator(".flip .weight").all_inner_texts() != before
+    page.locator(".flip .turn button").nth(0).click()
+    assert page.locator(".flip .weight").all_inner_texts() == before
+
+    opened(page, server, "?lesson=three-masks&step=2")
+    tokens(page).first.click()
+    page.get_by_role("button", name="Reveal").click()
+    settled(page)
+    rows = page.locator(".curtain tr")
+    last, first = rows.last.locator(".cell").all_inner_texts(), rows.nth(1).locator(".cell").all_inner_texts()
+    page.locator(".curtain input").focus()
+    page.keyboard.press("Home")
+    expect(page.locator(".curtain .says")).to_contain_text("11 of 11 rows are frozen")
+    assert rows.last.locator(".cell").all_inner_texts() == last
+    assert rows.nth(1).locator(".cell").all_inner_texts() == ["100"] + [""] * 10 != first
+
+
+def test_a_link_plays_a_training_once_and_not_for_who_wants_no_motion(page: Page, server: str):
+    page.emulate_media(reduced_motion="reduce")
+    page.goto(f"{server}/learn?play=once")
+    settled(page)
+    expect(page.locator(".learning")).to_have_attribute("data-step", "800")
+    page.emulate_media(reduced_motion="no-preference")
+    page.goto(f"{server}/learn?play=once")
+    expect(page.locator(".learning.plays")).to_be_visible(timeout=60_000)
+    expect(page.locator(".learning:not(.plays)")).to_have_attribute("data-step", "800", timeout=60_000)

@@ -15,6 +15,9 @@ const LETTER = 8.4; // pixels of a letter in a caption
 const SVG = "http://www.w3.org/2000/svg";
 const learnings = new WeakMap();
 
+// A link with play=once plays a finished training from its first step, for who doesn't mind movement.
+let isToPlay = new URLSearchParams(location.search).get("play") === "once" && !matchMedia("(prefers-reduced-motion: reduce)").matches;
+
 export default function ({ data, parentElement }) {
   if (data.part === "maps") return keepMaps(parentElement, data);
   const learning = learnings.get(parentElement) ?? new Learning(parentElement);
@@ -111,6 +114,9 @@ class Learning {
     this.root.dataset.frames = this.frames.length;
     this.root.dataset.drawMs = (performance.now() - began).toFixed(1);
     undrawn.delete(this.root);
+    if (!isToPlay || data.live) return;
+    isToPlay = false;
+    this.start();
   }
 
   // -- building --------------------------------------------------------------------------------------------------
@@ -428,6 +434,7 @@ class Learning {
 
   paintTiles() {
     const [rows, columns] = [this.queries.length, this.data.labels.length];
+    const found = []; // heads that have their job since the checkpoint before
     for (const tile of this.tiles) {
       const { maps, top } = this.networks[tile.of];
       const image = mapImage({ codes: maps[this.frame(tile.of)], offset: tile.offset * rows * columns, rows, columns, top }, this.colours);
@@ -436,10 +443,12 @@ class Learning {
       const shares = this.data.relations.map((_, r) => this.share(tile.of, tile.layer, tile.head, r) ?? 0);
       const best = shares.indexOf(Math.max(...shares));
       const has = shares[best] >= this.data.own;
+      if (this.timer && has && !tile.box.classList.contains("has")) found.push(`${tile.title}: ${this.data.relations[best]}`);
       tile.box.classList.toggle("has", has);
       tile.best.textContent = has && !this.data.rows.length ? `${this.data.relations[best]} ${shown(shares[best])}` : "";
       tile.map.setAttribute("aria-label", fill(this.data.text.map, { head: tile.title, step: this.step }));
     }
+    if (found.length) this.live.textContent = found.join(", ");
   }
 
   paintTable() {
