@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import numpy as np
 import plotly.graph_objects as go
@@ -14,10 +14,8 @@ from analysis.lessons.answer import Answer
 from analysis.lessons.lesson import Right
 from analysis.lessons.questions import Question, in_words
 from analysis.lessons.shown import Bar, Bars
-from viz.heatmaps import head_heatmap
 from viz.lessons.bars import bars
-from viz.maps import Maps
-from viz.style import Style
+from viz.steps import Tiles, tiles_figure
 from viz.theme import ACCENT, Translate, shortened, untranslated
 
 MOST_BARS = 10  # with more tokens or pairs, only those that somebody guessed, the most frequent
@@ -87,7 +85,7 @@ def _number(question: Question, guesses: Sequence[Right], right: Right | None) -
     if not ends:
         return []
     low, step = question.range.least, question.range.step
-    width = step * max(1, math.ceil((max(ends) - min(ends) + step) / (MOST_BINS * step)))
+    width = step * _nice(math.ceil((max(ends) - min(ends) + step) / (MOST_BINS * step)))
 
     def bin_of(number: float) -> int:
         return math.floor((number - low) / width + 1e-9)
@@ -96,6 +94,16 @@ def _number(question: Question, guesses: Sequence[Right], right: Right | None) -
     wanted = None if not isinstance(right, int | float) else bin_of(float(right))
     names = {at: _range_name(low + at * width, width, step, question.unit) for at in range(*_span(ends, bin_of))}
     return [Bar(name, found[at], is_right=at == wanted) for at, name in names.items()]
+
+
+def _nice(least: int) -> int:
+    """The next of 1, 2, 5, 10, 20, 50 …"""
+    size = 1
+    for factor in itertools.cycle((2, 2.5, 2)):
+        if size >= least:
+            break
+        size = round(size * factor)
+    return size
 
 
 def _span(ends: Sequence[float], bin_of: Callable[[float], int]) -> tuple[int, int]:
@@ -115,10 +123,9 @@ def _cells(question: Question, guesses: Sequence[Right], right: Right | None, t:
     for guess in guesses:
         for row, column in guess if isinstance(guess, frozenset) else ():
             share[row, column] += 1 / len(guesses)
-    maps = Maps(share, np.ones_like(share, dtype=bool), rows, columns)
-    style = replace(Style(), quantity=t("share of the class"))
-    figure = head_heatmap(maps, title=t("Which cells the class coloured"), height=HEIGHT, style=style, t=t)
+    tiles = Tiles(share[None], [t("Which cells the class coloured")], rows, columns, "weights", is_coloured=False)
+    figure = tiles_figure(tiles, height=HEIGHT, t=t)
     for row, column in sorted(right) if isinstance(right, frozenset) else ():
-        box = {"x0": column - 0.46, "x1": column + 0.46, "y0": row - 0.46, "y1": row + 0.46}
-        figure.add_shape(type="rect", **box, line={"color": ACCENT, "width": 2})
+        box = {"x0": column + 0.05, "x1": column + 0.95, "y0": row + 0.05, "y1": row + 0.95}
+        figure.add_shape(type="rect", **box, line={"color": ACCENT, "width": 3})
     return figure

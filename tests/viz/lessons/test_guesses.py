@@ -78,7 +78,8 @@ def test_cells_show_the_share_of_the_class_and_frame_the_right_ones():
     z = figure.to_plotly_json()["data"][0]["z"]
     cells = np.asarray(z) if not isinstance(z, dict) else np.frombuffer(base64.b64decode(z["bdata"]), z["dtype"])
     assert np.asarray(cells).ravel() == pytest.approx([1, 0, 0, 0, 0, 0.5])
-    assert len([shape for shape in figure.layout.shapes if shape.line.width == 2]) == 1
+    (frame,) = [shape for shape in figure.layout.shapes if shape.line.width == 3]
+    assert (int(frame.y0), int(frame.x0)) == (0, 1)
 
 
 def test_no_guess_yet_is_no_error():
