@@ -69,7 +69,7 @@ def _step(lesson: Lesson, at: int) -> None:
     with left:
         _prediction(asked, guess)
         _ways(asked, is_done=guess is not None)
-        class_room.bar(asked, is_revealed=guess is not None, on_reveal=lambda: guesses.reveal(asked.name))
+        class_room.bar(asked, is_revealed=guess is not None, on_reveal=partial(guesses.reveal, asked.name))
     with right:
         if guess is None and class_room.shows_the_way_in():
             class_room.way_in()
