@@ -15,7 +15,15 @@ from torch.nn import functional as F
 from model.cache import DecoderCache
 from model.decoder_block import DecoderBlock, DecoderBlockSteps
 from model.errors import HeadworkError
-from model.transformer import Masks, Record, Transformer, TransformerConfig, TransformerOutput, refuse_overflow
+from model.transformer import (
+    Masks,
+    Record,
+    Transformer,
+    TransformerConfig,
+    TransformerOutput,
+    check_size,
+    refuse_overflow,
+)
 
 
 @dataclass(frozen=True)
@@ -123,8 +131,7 @@ class Decoder(Transformer):
         x = self.embeddings(ids, positions=positions)  # (B, N_q, d_model)
         layers, heads, n_source = self.config.num_layers, self.config.num_heads, context.size(1)
         shape, cross_shape = (layers, batch, heads, n_queries, n_keys), (layers, batch, heads, n_queries, n_source)
-        self._check_size(shape, x.element_size(), record)
-        self._check_size(cross_shape, x.element_size(), record)
+        check_size(self.config, [shape, cross_shape], x.element_size(), record)
         if mask is None:
             mask = torch.ones(n_keys, n_keys, dtype=torch.bool).tril()[n_before:]  # (N_q, all target tokens so far)
         masks = self.layer_masks(mask, n_queries, n_keys)
@@ -206,7 +213,11 @@ class EncoderDecoder(nn.Module):
             decoder_head_mask: (L, h), likewise of the decoder's self-attention.
             cross_head_mask: (L, h), likewise of cross-attention.
             record: "maps"; "hidden" also returns hidden_states; "steps" also returns every intermediate tensor.
+
+        Raises:
+            HeadworkError: maps of more than MOST_MAP_BYTES in all; numbers beyond the floating point.
         """
+        self.check_size(source_ids, target_ids, record)
         encoded = self.encoder(source_ids, source_mask, head_mask=encoder_head_mask, record=record)
         decoded = self.decoder(
             target_ids,
@@ -218,6 +229,18 @@ class EncoderDecoder(nn.Module):
             record=record,
         )
         return EncoderDecoderOutput(encoded, decoded)
+
+    def check_size(self, source_ids: Tensor, target_ids: Tensor, record: Record) -> None:
+        """Raises HeadworkError where all three families of maps together would take more than MOST_MAP_BYTES."""
+        encoder, decoder = self.config.encoder, self.config.decoder
+        (batch, n_source), n_target = source_ids.shape, target_ids.size(1)
+        of_decoder = (decoder.num_layers, batch, decoder.num_heads, n_target)
+        shapes = [
+            (encoder.num_layers, batch, encoder.num_heads, n_source, n_source),
+            (*of_decoder, n_target),
+            (*of_decoder, n_source),
+        ]
+        check_size(decoder, shapes, next(self.parameters()).element_size(), record)
 
     def output_matrix(self) -> Tensor:
         """What turns the decoder's hidden states into the scores of target tokens; raises HeadworkError as there."""

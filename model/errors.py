@@ -36,6 +36,15 @@ class NotDownloaded(HeadworkError):
         self.repo_id = repo_id
 
 
+def of_two_parts(model: str) -> HeadworkError:
+    """The error for an encoder–decoder where a model of one part is asked for."""
+    return HeadworkError(
+        "{model} is an encoder–decoder, and what was asked for takes a model of one part. Look at it on the page "
+        "Attention, or with python -m model.",
+        model=model,
+    )
+
+
 def shown(value: object, most: int = 50) -> str:
     """What a person gave, as Python writes it, short enough for a sentence."""
     return repr(clipped(value, most)) if isinstance(value, str) else clipped(value, most)

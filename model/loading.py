@@ -7,7 +7,7 @@ from pathlib import Path
 
 from model.catalogue import DEFAULT_MODEL, E5, SMOLLM2, local_folder, resolve
 from model.entry import Entry
-from model.errors import HeadworkError, NotDownloaded, first_line, is_fault
+from model.errors import HeadworkError, NotDownloaded, first_line, is_fault, of_two_parts
 from model.seq2seq import EncoderDecoderModel
 from model.tracing import AttentionModel
 from model.weights import checkpoints, e5, encoder_decoders, hub, minilm, smollm2, toy, trained
@@ -55,11 +55,7 @@ def load_one_part(
     """
     model = load(model_id, download=download, progress=progress)
     if isinstance(model, EncoderDecoderModel):
-        raise HeadworkError(
-            "{model} is an encoder–decoder, and what was asked for takes a model of one part. Look at it on the page "
-            "Attention, or with python -m model.",
-            model=model.label,
-        )
+        raise of_two_parts(model.label)
     return model
 
 

@@ -184,18 +184,21 @@ class EncoderDecoderModel:
             record: see Transformer.forward.
         """
         mask, source_mask = Mask.causal() if mask is None else Mask.of(mask), Mask.of(source_mask)
+        if target is None and mask.padded_length is not None:
+            raise HeadworkError("Only a target that is typed can be padded. Type one, or choose another mask.")
         sources = self.source_tokens(source, source_mask)
         allowed = torch.from_numpy(_visible(sources, source_mask))
-        encoded = self.transformer.encoder(torch.tensor([sources.ids]), allowed, record=record)
+        source_ids = torch.tensor([sources.ids])
+        encoded = self.transformer.encoder(source_ids, allowed, record=record)
         seen = ~torch.tensor(sources.is_padding)[None, None, None]  # (1, 1, 1, N_k)
         if target is None:
             targets = self._written(encoded.hidden, MOST_WRITTEN, seen)
-            if mask.padded_length is not None:
-                raise HeadworkError("Only a target that is typed can be padded. Type one, or choose another mask.")
         else:
             targets = self.target_tokens(target, mask)
+        target_ids = torch.tensor([targets.ids])
+        self.transformer.check_size(source_ids, target_ids, record)
         decoded = self.transformer.decoder(
-            torch.tensor([targets.ids]), encoded.hidden, torch.from_numpy(_visible(targets, mask)), seen, record=record
+            target_ids, encoded.hidden, torch.from_numpy(_visible(targets, mask)), seen, record=record
         )
         return sources, targets, EncoderDecoderOutput(encoded, decoded)
 

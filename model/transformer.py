@@ -27,6 +27,7 @@ from model.rotary import Rotation, rotary_frequencies, rotation
 
 Masks = Tensor | Sequence[Tensor | None] | None  # one for all layers, or one each
 Record = Literal["maps", "hidden", "steps"]
+ADDED = ("alibi", "relative")  # positions that add to the scores
 
 MOST_MAP_BYTES = 2_000_000_000  # of one forward; BERT-large's maps of 512 tokens take 0.4 GB
 
@@ -120,7 +121,8 @@ class Transformer(nn.Module):
                 Windows of the config are laid over it.
             token_types: (B, N); None = all of the first type.
             positions: (N,) or (B, N), where each token stands; None = 0, 1, … after those in the cache.
-            placed: False = positions are off: no vector is added, nothing is turned, no distance is subtracted.
+            placed: False = positions are off: no vector is added, nothing is turned, no distance is subtracted. For a
+                whole text, without a cache.
             cache: of earlier tokens, to be attended to as well; these are added to it. Columns of the mask and of the
                 maps are then all tokens so far.
             head_mask: (L, h), a factor for each head's slice of the input to W_o; 0 = off.
@@ -133,6 +135,7 @@ class Transformer(nn.Module):
             positions = torch.arange(cache.n_tokens, cache.n_tokens + ids.size(1))
         x = self.embeddings(ids, token_types, positions=positions, placed=placed)
         if not placed:  # all at one place: a turn by 0, a distance of 0
+            assert cache is None
             positions = torch.zeros(ids.size(1), dtype=torch.long)
         return self.encode(x, mask, positions=positions, cache=cache, head_mask=head_mask, record=record)
 
@@ -176,22 +179,6 @@ class Transformer(nn.Module):
             masks[layer] = back < window if layers_own is None else layers_own & (back < window)
         return masks
 
-    def _check_size(self, shape: tuple[int, ...], element_bytes: int, record: Record) -> None:
-        layers, batch, heads, n_queries, n_keys = shape
-        n_maps = 5 if record == "steps" else 1  # a layer's steps: products, scores, masked scores, its map once more
-        over_n2 = n_maps * layers * batch * heads * element_bytes  # bytes / N²
-        if over_n2 * n_queries * n_keys > MOST_MAP_BYTES:
-            raise HeadworkError(
-                "{layers} layers of {heads} heads make {size:.1f} GB of maps for {n_tokens} tokens, and this app makes "
-                "at most {most:.0f} GB. Shorten the text to {fewer} tokens.",
-                layers=layers,
-                heads=heads,
-                size=over_n2 * n_queries * n_keys / 1e9,
-                n_tokens=n_keys,
-                most=MOST_MAP_BYTES / 1e9,
-                fewer=math.isqrt(MOST_MAP_BYTES // over_n2),
-            )
-
     def rotation(self, positions: Tensor | None, x: Tensor) -> Rotation | None:
         """Cosines and sines for every layer, from where the tokens of x stand (None = 0, 1, …).
 
@@ -211,7 +198,7 @@ class Transformer(nn.Module):
             x: (B, N, d_model).
             n_keys: all tokens so far.
         """
-        if self.config.positions not in ("alibi", "relative"):
+        if self.config.positions not in ADDED:
             return None
         n_before = n_keys - x.size(1)
         places = torch.arange(n_before, n_keys) if positions is None else positions
@@ -234,7 +221,7 @@ class Transformer(nn.Module):
         batch, n_tokens, _ = x.shape
         n_keys = n_tokens + (0 if cache is None else cache.n_tokens)
         shape = (self.config.num_layers, batch, self.config.num_heads, n_tokens, n_keys)
-        self._check_size(shape, x.element_size(), record)
+        check_size(self.config, [shape], x.element_size(), record)
         masks = self.layer_masks(mask, n_tokens, n_keys)
         turn, bias = self.rotation(positions, x), self.position_bias(positions, x, n_keys)
         hidden_states = None if record == "maps" else [x]
@@ -263,6 +250,34 @@ class Transformer(nn.Module):
         if maps is not None and not x.is_meta:
             refuse_overflow(x)
         return TransformerOutput(x, torch.stack(kept) if maps is None else maps, hidden_states, blocks)
+
+
+def check_size(
+    config: TransformerConfig, shapes: Sequence[tuple[int, ...]], element_bytes: int, record: Record
+) -> None:
+    """Raises HeadworkError where the maps of one run would take more than MOST_MAP_BYTES.
+
+    Args:
+        config: of the model, or of its decoder.
+        shapes: (L, B, h, N, N) of each family that it makes.
+        element_bytes: of one weight.
+        record: as in Transformer.forward.
+    """
+    # A layer's steps: products, scores (once more where places add to them), masked scores, its map once more.
+    n_maps = 1 if record != "steps" else 6 if config.positions in ADDED else 5
+    size = n_maps * element_bytes * sum(map(math.prod, shapes))
+    if size > MOST_MAP_BYTES:
+        n_tokens = max(shape[-1] for shape in shapes)
+        raise HeadworkError(
+            "{layers} layers of {heads} heads make {size:.1f} GB of maps for {n_tokens} tokens, and this app makes "
+            "at most {most:.0f} GB. Shorten the text to {fewer} tokens.",
+            layers=sum(shape[0] for shape in shapes),
+            heads=shapes[0][2],
+            size=size / 1e9,
+            n_tokens=n_tokens,
+            most=MOST_MAP_BYTES / 1e9,
+            fewer=math.isqrt(MOST_MAP_BYTES * n_tokens**2 // size),
+        )
 
 
 def refuse_overflow(hidden: Tensor) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from model.catalogue import E5, SMOLLM2, local_folder, resolve
 from model.encoder_decoder import EncoderDecoderConfig
-from model.errors import HeadworkError, clipped
+from model.errors import HeadworkError, clipped, of_two_parts
 from model.training.saved import about
 from model.transformer import TransformerConfig
 from model.weights import trained
@@ -55,11 +55,7 @@ def known(model_id: str) -> Known:
     if entry.source == "trained here":
         config = about(trained.read(entry)).settings.config
         if isinstance(config, EncoderDecoderConfig):
-            raise HeadworkError(
-                "{model} is an encoder–decoder, and what was asked for takes a model of one part. Look at it on the "
-                "page Attention, or with python -m model.",
-                model=entry.label,
-            )
+            raise of_two_parts(entry.label)
         return Known(config)
     if entry.id in (E5, SMOLLM2):
         return taken_apart(published()[E5_HUB if entry.id == E5 else SMOLLM2_HUB])

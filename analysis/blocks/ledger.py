@@ -173,7 +173,7 @@ def _ffn(config: TransformerConfig) -> list[Term]:
 
 
 def n_matrices(config: TransformerConfig) -> int:
-    """Matrices of the FFN: SwiGLU has a third."""
+    """Matrices of the FFN: SwiGLU and GEGLU have a third."""
     return 3 if config.activation in GATED else 2
 
 

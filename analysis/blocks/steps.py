@@ -18,6 +18,7 @@ _SYMBOLS = {
     "scores": "QKᵀ / √d_k",
     "biased_scores": "QKᵀ / √d_k + B",
     "masked_scores": "QKᵀ / √d_k + M",
+    "masked_biased_scores": "QKᵀ / √d_k + B + M",
     "head": "A V",
 }
 StageKey = Literal[
@@ -128,9 +129,9 @@ def _from_the_product_on(record: Record) -> list[Told]:
     key = "i" if record.group == 1 else r"{g(i)}"
     groups = rf", \quad g(i) = \lceil i / {record.group} \rceil" if record.group > 1 else ""
     biased = rf"\frac{{Q_i K_{key}^\top}}{{\sqrt{{d_k}}}} + B_i"
-    added = (
-        [("bias", biased, f"{maps} + {(h, n, n)} → {maps}")] if record.steps.attention.biased_scores is not None else []
-    )
+    added: list[Told] = []
+    if record.steps.attention.biased_scores is not None:
+        added = [("bias", biased, f"{maps} + {(h, n, n)} → {maps}")]
     score = biased if added else rf"\frac{{Q_i K_{key}^\top}}{{\sqrt{{d_k}}}}"
     return [
         (
@@ -190,6 +191,7 @@ def _tensors(record: Record) -> dict[StageKey, dict[str, Tensor]]:
     }
     if steps.biased_scores is not None:
         made["bias"] = {"biased_scores": steps.biased_scores}
+        made["mask"] = {"masked_biased_scores": tensor(steps.masked_scores)}
     if steps.normed_queries is not None and steps.normed_keys is not None:
         made["qk_norm"] = {"Q": steps.normed_queries, "K": steps.normed_keys}
     return made

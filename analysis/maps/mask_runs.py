@@ -37,10 +37,18 @@ class LayerScores(Arrays):
     scores: Singles
 
 
-@torch.inference_mode()
 def layer_scores(model: AttentionModel, text: str, mask: Mask, layer: int) -> LayerScores:
     """The scores of one layer, counted from 0, when all layers below it ran under `mask`."""
-    _, allowed, output = model.run(text, mask, record="hidden")
+    _, steps = layer_steps(model, text, mask, layer)
+    scores = steps.scores if steps.biased_scores is None else steps.biased_scores
+    assert scores is not None
+    return LayerScores(read_only(scores[0]))
+
+
+@torch.inference_mode()
+def layer_steps(model: AttentionModel, text: str, mask: Mask, layer: int) -> tuple[Tokens, AttentionSteps]:
+    """Every step of one layer's attention, likewise: of all layers they would take five maps a head."""
+    tokens, allowed, output = model.run(text, mask, record="hidden")
     assert output.hidden_states is not None
     block = cast(TransformerBlock, model.transformer.blocks[layer])
     x = output.hidden_states[layer]  # (1, N, d_model)
@@ -49,9 +57,7 @@ def layer_scores(model: AttentionModel, text: str, mask: Mask, layer: int) -> La
     turn, bias = model.transformer.rotation(None, x), model.transformer.position_bias(None, x, x.size(1))
     attention_input = block.attention_norm(x) if block.norm == "pre" else x
     block.attention(attention_input, visible, rotation=turn, bias=bias, steps=steps)
-    scores = steps.scores if steps.biased_scores is None else steps.biased_scores
-    assert scores is not None
-    return LayerScores(read_only(scores[0]))
+    return tokens, steps
 
 
 def without_padding(mask: Mask) -> Mask:

@@ -8,8 +8,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from model import AttentionModel
+from model import AttentionModel, TransformerBlock
 from model.alibi import alibi_bias
+from model.attention import AttentionSteps
 
 
 @dataclass(frozen=True)
@@ -47,11 +48,14 @@ def biased(model: AttentionModel, text: str, head: int, slope_of: int, n_slopes:
     """
     tokens = model.tokens(text)
     allowed = model.default_mask.allowed(len(tokens), torch.tensor(tokens.is_padding))
-    ids, types = torch.tensor([tokens.ids]), model.token_types(tokens)
-    output = model.transformer(ids, allowed, token_types=types, placed=False, record="steps")
-    assert output.blocks is not None and output.blocks[0].attention.scores is not None
-    scores = output.blocks[0].attention.scores[0, head]  # (N, N)
+    ids, types, block = torch.tensor([tokens.ids]), model.token_types(tokens), model.transformer.blocks[0]
+    own = model.transformer.layer_masks(allowed, len(tokens))[0]  # where the layer has a window, laid over it
+    assert isinstance(block, TransformerBlock) and own is not None
+    x, steps = model.transformer.embeddings(ids, types, placed=False), AttentionSteps()  # (1, N, d_model)
+    block.attention(block.attention_norm(x) if block.norm == "pre" else x, steps=steps)  # nothing turned, nothing added
+    assert steps.scores is not None
+    scores = steps.scores[0, head]  # (N, N)
     bias = alibi_bias(n_slopes, torch.arange(len(tokens)))[slope_of].float()
-    maps = (torch.softmax(s.masked_fill(~allowed, -torch.inf), dim=-1).numpy() for s in (scores, scores + bias))
+    maps = (torch.softmax(s.masked_fill(~own, -torch.inf), dim=-1).numpy() for s in (scores, scores + bias))
     content, both = maps
-    return Biased(tokens.labels, content, bias.numpy(), both, allowed.numpy())
+    return Biased(tokens.labels, content, bias.numpy(), both, own.numpy())

@@ -103,7 +103,7 @@ def compare(
 
     Args:
         model: any.
-        tokens: of the text, N of them, without padding.
+        tokens: of the text, N of them.
         order: of the copy, see `Shuffled`.
         mask: under which both are read.
         layer: whose maps are kept, from 0.
@@ -135,7 +135,7 @@ class Broken:
     """What a model loses when its positions are switched off.
 
     Attributes:
-        moved: (L, h), the share of each head's weight that then lies on other tokens, mean over rows.
+        moved: (L, h), the share of each head's weight that then lies on other tokens, mean over rows but for padding.
         expected: of a decoder, the token it expects after the text, with positions and without: (label, probability)
             each; None for a model that predicts none.
     """
@@ -149,14 +149,15 @@ def broken(model: AttentionModel, tokens: Tokens, mask: Mask) -> Broken:
     """A text with positions and without them, in the model's own precision. Raises as `compare`."""
     ids, types = torch.tensor([tokens.ids]), model.token_types(tokens)
     allowed = mask.allowed(len(tokens), torch.tensor(tokens.is_padding))
+    n = len(tokens) - sum(tokens.is_padding)
     runs = [layers(model.transformer, ids, allowed, types, placed=placed) for placed in (True, False)]
     moved, outputs = [], []
     for (output, on), (output_off, off) in zip(*runs, strict=True):
-        moved.append((on - off).abs().sum(dim=-1)[0].mean(dim=-1) / 2)  # (h,)
+        moved.append((on - off)[0, :, :n].abs().sum(dim=-1).mean(dim=-1) / 2)  # (h,)
         outputs = [output, output_off]
     expected = None
     if model.has_output:
-        found = [torch.softmax(model.transformer.logits(output[0, -1]), dim=-1).max(dim=-1) for output in outputs]
+        found = [torch.softmax(model.transformer.logits(output[0, n - 1]), dim=-1).max(dim=-1) for output in outputs]
         labels = [(model.tokenizer.label_of(int(best.indices)), float(best.values)) for best in found]
         expected = labels[0], labels[1]
     return Broken(torch.stack(moved).numpy(), expected)

@@ -7,9 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from analysis.maps.mask_runs import layer_steps
 from analysis.positions.tables import Array, Hands, hands
 from model import AttentionModel
 from model.head_id import HeadId
+from model.rotary import RotaryScaling
 
 D_K, BASE = 16, 10_000.0  # of random ones
 
@@ -24,7 +26,10 @@ class Turned:
         m: where the query stood.
         n: where the key stood.
         width: columns that are turned.
-        query_token: whose query it is; None for random numbers.
+        base: of the angles, likewise `scaling` (model.rotary).
+        head: whose they are, such as "3-9"; "" for random numbers.
+        query_token: whose query it is; None for random numbers. Likewise `key_token`.
+        most_drawn: pairs that are drawn at most.
     """
 
     query: Array
@@ -33,6 +38,7 @@ class Turned:
     n: int
     width: int
     base: float
+    scaling: RotaryScaling | None = None
     head: str = ""
     query_token: str | None = None
     key_token: str | None = None
@@ -50,11 +56,13 @@ class Turned:
 
     def at(self, m: int, n: int) -> Hands:
         """Turned to two places."""
-        return hands(self.query, self.key, m, n, width=self.width, base=self.base)
+        return hands(self.query, self.key, m, n, width=self.width, base=self.base, scaling=self.scaling)
 
 
 def turned(model: AttentionModel | None, text: str, layer: int, head: int) -> Turned:
-    """A head's query of the text's last token and key of its most-attended word before it; random without a model.
+    """A head's query of the last token, and its key of the one before it that it looks at most; random without a model.
+
+    The first token is left out while there is another: as a rule it is a sink.
 
     Raises:
         HeadworkError: empty text.
@@ -62,15 +70,12 @@ def turned(model: AttentionModel | None, text: str, layer: int, head: int) -> Tu
     if model is None:
         query, key = np.random.default_rng(0).standard_normal((2, D_K))
         return Turned(query, key, m=5, n=3, width=D_K, base=BASE)
-    tokens, _, output = model.run(text)
-    steps = (output.blocks or [])[layer].attention
-    assert steps.projected_queries is not None and steps.projected_keys is not None
+    tokens, steps = layer_steps(model, text, model.default_mask, layer)
+    assert steps.projected_queries is not None and steps.projected_keys is not None and steps.attention is not None
     queries = steps.projected_queries if steps.normed_queries is None else steps.normed_queries
     keys = steps.projected_keys if steps.normed_keys is None else steps.normed_keys
     last = len(tokens) - 1
-    weights = output.attention[layer, 0, head, last].numpy().copy()
-    weights[0] = -1  # a sink, as a rule
-    best = int(weights.argmax()) if last else 0
+    best = 1 + int(steps.attention[0, head, last, 1:last].argmax()) if last > 1 else 0
     key_head = head // (model.n_heads // model.config.key_heads)
     return Turned(
         queries[0, head, last].double().numpy(),
@@ -79,6 +84,7 @@ def turned(model: AttentionModel | None, text: str, layer: int, head: int) -> Tu
         n=best,
         width=model.config.rotary_width or model.config.d_k,
         base=float(model.config.rotary_base),
+        scaling=model.config.rotary_scaling,
         head=str(HeadId(layer, head)),
         query_token=tokens.labels[last],
         key_token=tokens.labels[best],

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from model import AttentionModel
 from model.errors import HeadworkError
 from model.positions import sinusoidal_positions
-from model.rotary import rotary_frequencies, rotate, rotation
+from model.rotary import RotaryScaling, rotary_frequencies, rotate, rotation
 
 Array = NDArray[np.float64]
 
@@ -86,8 +86,17 @@ class Hands:
         return float(self.parts.sum() + self.rest)
 
 
-def hands(query: Array, key: Array, m: int, n: int, *, width: int | None = None, base: float = 10_000.0) -> Hands:
-    """The pairs of one query and one key of width d_k, turned to the places m and n.
+def hands(
+    query: Array,
+    key: Array,
+    m: int,
+    n: int,
+    *,
+    width: int | None = None,
+    base: float = 10_000.0,
+    scaling: RotaryScaling | None = None,
+) -> Hands:
+    """The pairs of one query and one key of width d_k, turned to the places m and n; see `rotary_frequencies`.
 
     Raises:
         HeadworkError: an odd width, which can't be taken in pairs.
@@ -99,7 +108,7 @@ def hands(query: Array, key: Array, m: int, n: int, *, width: int | None = None,
             width=width,
             d_k=len(query),
         )
-    frequencies = rotary_frequencies(width, base)
+    frequencies = rotary_frequencies(width, base, scaling)
     vectors = torch.tensor(np.stack([query, key]))[:, None]  # (2, 1, d_k)
     turn = rotation(torch.tensor([[m], [n]]), frequencies, torch.float64)  # two of (2, 1, 1, width)
     turned = rotate(vectors[:, None], turn)[:, 0, 0].numpy()  # (2, d_k)

@@ -22,7 +22,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from model.blank import NoInit
 from model.blocks import TransformerBlock
 from model.command_line import EXIT_OK, command
 from model.errors import HeadworkError
@@ -33,8 +32,7 @@ from model.settings import threads
 from model.tasks.peek import N_PLACES, PEEK, Texts
 from model.tasks.task import NOTHING_ASKED
 from model.training.adamw import AdamW
-from model.training.network import draw_weights
-from model.training.softmax import filled_softmax
+from model.training.network import fresh
 
 Norm = Literal["pre", "post"]
 DEPTHS = (1, 2, 4, 8, 16, 24)
@@ -94,7 +92,6 @@ class Block(TransformerBlock):
 def _block(norm: Norm, residual: bool) -> Block:
     block = Block(D_MODEL, N_HEADS, D_FF, 0.0, norm=norm)
     block.residual = residual
-    block.attention.softmax = filled_softmax
     return block
 
 
@@ -130,9 +127,7 @@ def measure(layers: int, norm: Norm, residual: bool, *, steps: int = STEPS, seed
             raise HeadworkError("{name} is {value}: it must be from 1 to {most}.", name=name, value=value, most=most)
     start = time.thread_time()
     with torch.inference_mode(False), torch.enable_grad():
-        with NoInit():
-            network = Deep(layers, norm, residual)
-        draw_weights(network, torch.Generator().manual_seed(4 * seed))
+        network = fresh(lambda: Deep(layers, norm, residual), torch.Generator().manual_seed(4 * seed))
         optimizer = AdamW(network)
         texts = torch.Generator().manual_seed(4 * seed + 1)
         test = PEEK.batch(torch.Generator().manual_seed(4 * seed + 3), N_TEST)

@@ -130,17 +130,17 @@ class Trial:
         with torch.inference_mode(False):
             network = new_network(config_of(self.way, len(task.vocabulary)), task, weights)
             optimizer, mask = AdamW(network), _causal(LENGTHS[0])
-            for step in range(self.steps):
-                with torch.enable_grad():
-                    batch = task.batch(data, BATCH)
-                    loss = loss_of(network(batch.ids, mask)[0], batch.targets)
-                    optimizer.forget_gradients()
-                    loss.backward()  # type: ignore[no-untyped-call]
+        for step in range(self.steps):
+            with torch.inference_mode(False), torch.enable_grad():  # not over the yield: it is the caller's mode too
+                batch = task.batch(data, BATCH)
+                loss = loss_of(network(batch.ids, mask)[0], batch.targets)
+                optimizer.forget_gradients()
+                loss.backward()  # type: ignore[no-untyped-call]
                 optimizer.step(one_cycle(step, self.steps, LEARNING_RATE))
-                if step % 20 == 19:
-                    spent += time.thread_time() - began
-                    yield (step + 1) / self.steps
-                    began = time.thread_time()
+            if step % 20 == 19:
+                spent += time.thread_time() - began
+                yield (step + 1) / self.steps
+                began = time.thread_time()
         accuracy = tuple(_right(network, TASKS[self.task](n), fresh) for n in LENGTHS)
         self.run = Run(self.task, self.way, self.seed, accuracy, round(spent + time.thread_time() - began, 2))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TypeVar
 
 import torch
@@ -43,9 +44,6 @@ class Network(nn.Module):
     def __init__(self, config: TransformerConfig, task: Task) -> None:
         super().__init__()
         self.transformer = Transformer(config)
-        for module in self.transformer.modules():
-            if isinstance(module, MultiHeadAttention):
-                module.softmax = filled_softmax
         if task.parts is not None:
             self.transformer.embeddings.token = SummedEmbedding(*task.parts, config.d_model)
         self.readout = nn.Linear(config.d_model, len(task.asked) * len(task.answers))
@@ -61,10 +59,18 @@ class Network(nn.Module):
 
 
 def new_network(config: TransformerConfig, task: Task, generator: torch.Generator) -> Network:
-    """A network with random weights, drawn from `generator` instead of torch's global one."""
+    """A network with random weights."""
+    return fresh(lambda: Network(config, task), generator)
+
+
+def fresh(make: Callable[[], Drawn], generator: torch.Generator) -> Drawn:
+    """What `make` makes, ready to be trained: weights from `generator`, not torch's global one, and a fast softmax."""
     with NoInit():  # nothing is drawn from the global generator, and every number is set below
-        network = Network(config, task)
-    return draw_weights(network, generator)
+        module = make()
+    for part in module.modules():
+        if isinstance(part, MultiHeadAttention):
+            part.softmax = filled_softmax
+    return draw_weights(module, generator)
 
 
 def draw_weights(module: Drawn, generator: torch.Generator) -> Drawn:

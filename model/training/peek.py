@@ -22,18 +22,16 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from model.attention import MultiHeadAttention, check_heads
-from model.blank import NoInit
+from model.attention import check_heads
 from model.errors import HeadworkError, check_whole_numbers
 from model.masks import Mask, parse_mask
 from model.tasks.peek import MOST_SENTENCES, N_PLACES, PEEK, Peek, Texts
 from model.tasks.task import NOTHING_ASKED, find_task
 from model.training.alignment import Singles
 from model.training.frames import steps_to_look_at
-from model.training.network import draw_weights
+from model.training.network import fresh
 from model.training.run import HELD_OUT, TEST, WEIGHTS, Run, stream
 from model.training.settings import BOUNDS, D_FF, check_rate
-from model.training.softmax import filled_softmax
 from model.transformer import Transformer, TransformerConfig
 
 N_HELD_OUT = 128  # texts behind each frame
@@ -169,7 +167,7 @@ class Peeking(Run[PeekSettings, Transformer, PeekPoint, PeekFrame]):
 
     def __init__(self, settings: PeekSettings) -> None:
         with torch.inference_mode(False):
-            network = _network(settings.config, stream(settings.seed, WEIGHTS))
+            network = fresh(lambda: Transformer(settings.config), stream(settings.seed, WEIGHTS))
             super().__init__(settings, network, steps_to_look_at(settings.steps))
             self._held_out = self._asked(PEEK.batch(stream(settings.seed, HELD_OUT), N_HELD_OUT))
         self._look()
@@ -263,15 +261,6 @@ class Peeking(Run[PeekSettings, Transformer, PeekPoint, PeekFrame]):
         """Nats a word where each text ends with the word that is read: nothing to the right, whatever the mask."""
         last = [self.read(texts.ids[:, :n], texts.is_padding[:, :n])[0][:, -1] for n in range(1, N_PLACES + 1)]
         return float(loss_of(torch.stack(last, dim=1), texts.targets))
-
-
-def _network(config: TransformerConfig, generator: torch.Generator) -> Transformer:
-    with NoInit():
-        network = Transformer(config)
-    for module in network.modules():
-        if isinstance(module, MultiHeadAttention):
-            module.softmax = filled_softmax
-    return draw_weights(network, generator)
 
 
 def loss_of(logits: Tensor, targets: Tensor) -> Tensor:

@@ -24,8 +24,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from model.attention import MultiHeadAttention, check_heads
-from model.blank import NoInit
+from model.attention import check_heads
 from model.encoder_decoder import EncoderDecoder, EncoderDecoderConfig, EncoderDecoderOutput
 from model.errors import check_whole_numbers
 from model.masks import Mask
@@ -33,10 +32,9 @@ from model.tasks.task import NOTHING_ASKED, find_task
 from model.tasks.translate import CLASSES, MOST_SOURCE, MOST_TARGET, START, TRANSLATIONS, Pairs, Translation
 from model.training.alignment import Alignment, Singles, by_chance, measure, straight_across
 from model.training.frames import steps_to_look_at
-from model.training.network import draw_weights
+from model.training.network import fresh
 from model.training.run import HELD_OUT, TEST, WEIGHTS, Run, stream
 from model.training.settings import BOUNDS, D_FF, check_rate
-from model.training.softmax import filled_softmax
 from model.transformer import TransformerConfig
 
 N_HELD_OUT = 128  # sentences behind each frame
@@ -162,7 +160,7 @@ class Translating(Run[TranslateSettings, EncoderDecoder, TranslatePoint, Transla
     def __init__(self, settings: TranslateSettings) -> None:
         self.task = task = settings.rule
         with torch.inference_mode(False):
-            network = _network(settings.config, stream(settings.seed, WEIGHTS))
+            network = fresh(lambda: EncoderDecoder(settings.config), stream(settings.seed, WEIGHTS))
             super().__init__(settings, network, steps_to_look_at(settings.steps))
             self._held_out = task.batch(stream(settings.seed, HELD_OUT), N_HELD_OUT, held_out=True)
         self._look()
@@ -253,15 +251,6 @@ class Translating(Run[TranslateSettings, EncoderDecoder, TranslatePoint, Transla
         is_right = logits.argmax(dim=-1) == self._test.answers  # (B, N_q)
         kinds = [self._test.classes == kind for kind in range(len(CLASSES))]
         return np.array([float(is_right[kind].float().mean()) for kind in kinds], dtype=np.float32)
-
-
-def _network(config: EncoderDecoderConfig, generator: torch.Generator) -> EncoderDecoder:
-    with NoInit():
-        network = EncoderDecoder(config)
-    for module in network.modules():
-        if isinstance(module, MultiHeadAttention):
-            module.softmax = filled_softmax
-    return draw_weights(network, generator)
 
 
 def read(

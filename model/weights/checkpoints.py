@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from model.blank import blank, fill
 from model.entry import Entry
-from model.errors import HeadworkError, clipped
+from model.errors import HeadworkError, clipped, of_two_parts
 from model.files import check_ordinary, read_json, sha256_of
 from model.tokenizers.tokenizer_json import load_tokenizer
 from model.tracing import AttentionModel
@@ -154,11 +154,7 @@ def known_family(raw: Any) -> dict[str, Any]:
 def other_parts(model_type: str) -> HeadworkError:
     """The error for an encoder–decoder where one is not read, or not of this family."""
     if model_type in ENCODER_DECODERS:
-        return HeadworkError(
-            "{model} is an encoder–decoder, and what was asked for takes a model of one part. Look at it on the page "
-            "Attention, or with python -m model.",
-            model=model_type,
-        )
+        return of_two_parts(model_type)
     return HeadworkError(
         "{model_type} is an encoder–decoder of a family that is not supported. These are: {families}.",
         model_type=clipped(model_type),

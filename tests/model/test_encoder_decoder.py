@@ -195,6 +195,16 @@ def test_a_head_that_is_switched_off_moves_the_prediction(model, part):
     assert not torch.allclose(run(model, ids(N_K), ids(N_Q, 1), **{f"{part}_head_mask": off}).hidden, plain.hidden)
 
 
+def test_three_families_count_together_towards_the_memory_that_maps_may_take():
+    part = TransformerConfig(vocab_size=9, d_model=64, num_heads=64, num_layers=20, d_ff=0, norm="none")
+    with torch.device("meta"):  # no weights: whatever ran would fail in another way
+        large = EncoderDecoder(EncoderDecoderConfig(part, part))
+        tokens = torch.zeros(1, 512, dtype=torch.long)
+        with pytest.raises(HeadworkError, match=r"make 4\.0 GB of maps for 512 tokens, .* Shorten the text to 360"):
+            large(tokens, tokens)  # 3 · 20 · 64 · 512² · 4 bytes; each family alone has 1.3 GB
+        large.check_size(tokens[:, :360], tokens[:, :360], "maps")
+
+
 def test_attention_only_blocks_without_a_norm():
     torch.manual_seed(0)
     part = TransformerConfig(V, D, 2, 1, 0, norm="none", embedding_norm=False, output="tied")

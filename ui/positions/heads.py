@@ -52,7 +52,7 @@ def _overview(found: Offsets, layer: int, head: int) -> None:
     metric = Metric(_("differs from places alone"), found.apart(), 0.0, 1.0)
     components.overview(
         shown.attention,
-        shown.allowed_in(0),
+        shown.allowed,
         selected=(layer, head),
         key="positions_overview",
         source=(shown.model_id, shown.text, str(shown.mask)),

@@ -88,6 +88,15 @@ def test_what_breaks_is_the_weight_that_moves():
     assert found.moved.min() >= 0 and found.moved.max() <= 1
 
 
+def test_padding_changes_nothing_of_what_breaks():
+    model = tiny_decoder()
+    masks = [Mask.of("causal"), Mask.of("causal+padding:12")]
+    plain, padded = (broken(model, model.tokens("abcdef", mask), mask) for mask in masks)
+    np.testing.assert_allclose(padded.moved, plain.moved, atol=1e-6)
+    for (label, share), (expected, expected_share) in zip(padded.expected, plain.expected, strict=True):
+        assert label == expected and share == pytest.approx(expected_share, abs=1e-5)
+
+
 def test_a_decoder_is_less_sure_of_the_next_token_without_positions():
     model = load("smollm2-135m")
     (on, p_on), (_off, p_off) = broken(model, model.tokens("The capital of France is"), CAUSAL).expected

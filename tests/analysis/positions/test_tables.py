@@ -1,6 +1,7 @@
 """Tables and turns, worked out by hand and against transformers."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,8 +20,8 @@ from analysis.positions.tables import (
     sinusoids,
 )
 from model import HeadworkError, Mask
-from model.rotary import rotary_frequencies, rotate
-from tests.models import load, tiny_decoder
+from model.rotary import RotaryScaling, rotary_frequencies, rotate
+from tests.models import LLAMA_LIKE, load, tiny_decoder
 
 
 def test_the_sinusoidal_table_is_the_papers_formula():
@@ -67,12 +68,20 @@ def test_columns_that_make_no_pairs_are_refused(width):
         hands(np.ones(8), np.ones(8), 0, 0, width=width)
 
 
-def test_a_decoders_own_query_and_key_give_the_score_of_the_model():
-    model = tiny_decoder()
+@pytest.mark.parametrize("scaling", [None, RotaryScaling("linear", 4.0)])
+def test_a_decoders_own_query_and_key_give_the_score_of_the_model(scaling):
+    model = tiny_decoder(replace(LLAMA_LIKE, rotary_scaling=scaling))
     found = turned(model, "abcdef", 1, 3)
     _, _, output = model.run("abcdef")
     score = float(output.blocks[1].attention.products[0, 3, found.m, found.n])
     assert found.at(found.m, found.n).product == pytest.approx(score, abs=1e-5)
+    assert 0 < found.n < found.m
+
+
+@pytest.mark.parametrize(("text", "places"), [("a", (0, 0)), ("ab", (1, 0)), ("abc", (2, 1))])
+def test_the_key_stands_before_the_query_and_first_only_where_there_is_no_other(text, places):
+    found = turned(tiny_decoder(), text, 0, 0)
+    assert (found.m, found.n) == places
 
 
 def test_learned_positions_of_the_model_and_their_cosines():
