@@ -23,7 +23,7 @@ class Guess:
 
 def of(name: Hashable) -> Guess | None:
     """What was guessed; None before the reveal."""
-    return cast("Guess | None", _kept().get(name))
+    return _kept().get(name)
 
 
 def reveal(name: Hashable, value: Right | None = None) -> None:

@@ -1,6 +1,7 @@
 """The page Lessons: a shelf, or one step at a time: a guess, then the answer on the live picture."""
 
 from functools import partial
+from typing import Literal
 
 import streamlit as st
 
@@ -107,7 +108,7 @@ def _ways(asked: Asked, *, is_done: bool) -> None:
     with st.container(horizontal=True, gap="small", key="lesson-ways"):
         st.button(_("Back"), disabled=at == 0, on_click=places.move, args=(lesson, at - 1))
         if at < places.last(lesson):
-            kind = "primary" if is_done else "secondary"
+            kind: Literal["primary", "secondary"] = "primary" if is_done else "secondary"
             name = _("Next") if at + 1 < len(lesson.steps) else _("Self-test")
             st.button(name, type=kind, key="lesson_next", on_click=places.move, args=(lesson, at + 1))
         else:
