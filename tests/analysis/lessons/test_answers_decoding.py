@@ -82,8 +82,8 @@ def test_looking_and_mattering_part():
 
 
 def test_a_set_or_a_head_that_was_not_measured_is_named():
-    with pytest.raises(HeadworkError, match="No record of capitals"):
-        zero_and_mean(Setup("x", DECODER), set="capitals", layer=1, head=1)
+    with pytest.raises(HeadworkError, match="No record of weather"):
+        zero_and_mean(Setup("x", DECODER), set="weather", layer=1, head=1)
     with pytest.raises(HeadworkError, match="no head 31-1"):
         without_head(Setup("x", DECODER), set="capitals", layer=31, head=1)
 
