@@ -10,6 +10,7 @@ from model.training.depth import DEPTHS, VARIANTS, DepthRun
 from model.training.peek import Peeking
 from model.training.record import FOLDER, read_record
 from model.training.translate import Translating
+from tests.pages.test_explorer import component
 from tests.pages.test_learn import finished, press, until
 from ui.frame.jobs import Line
 from ui.learn import depth, peek, translate
@@ -140,6 +141,9 @@ def test_a_trained_translator_opens_on_attention_as_encoder_and_decoder(app):
     app.test.switch_page("pages/attention.py")
     app.run()
     assert not app.errors
+    strip = component(app, "strip")
+    assert strip["tokens"]["labels"][0] == "<s>"
+    assert strip["keys"]["labels"] == TRANSLATIONS["translate-en"].sample.split()
 
 
 def _run(layers, residual, loss, ratio=1.0):

@@ -62,7 +62,7 @@ def load_model(model_id: str) -> AttentionModel:
 
 def is_encoder_decoder(model_id: str) -> bool:
     """Whether the model reads a source and a target. Raises as `load_any`."""
-    if resolve(model_id).source not in ("folder", "hub"):  # known without loading it
+    if resolve(model_id).source in ("built in", "toy"):  # known without loading it
         return False
     with st.spinner(_("Loading the model and reading the sentence…")):
         return bool(load_any(model_id).is_encoder_decoder)

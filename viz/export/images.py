@@ -12,11 +12,10 @@ from PIL import Image, ImageDraw, PngImagePlugin
 
 from viz.export import fonts
 from viz.export.layout import BAR_WIDTH, GROUND, HATCH, MASKED, MapLayout, Words
-from viz.export.svg import begun, hexed, svg_words
+from viz.export.svg import HATCH_STEP, begun, channels, hatching, hexed, svg_words
 
 PNG_SCALE = 2  # pixels of the PNG for each of the layout: sharp in print and on a projector
 PNG_CHUNK = "headwork"
-HATCH_STEP = 6  # pixels between two lines of the hatching
 
 
 def svg_text(layout: MapLayout) -> str:
@@ -24,9 +23,7 @@ def svg_text(layout: MapLayout) -> str:
     parts = [
         *begun(layout.width, layout.height, layout.words[0].text, layout.source),
         "<defs>",
-        f'<pattern id="masked" width="{HATCH_STEP}" height="{HATCH_STEP}" patternUnits="userSpaceOnUse" '
-        f'patternTransform="rotate(45)"><rect width="{HATCH_STEP}" height="{HATCH_STEP}" fill="{MASKED}"/>'
-        f'<rect width="1.2" height="{HATCH_STEP}" fill="{HATCH}"/></pattern>',
+        *hatching(),
         '<linearGradient id="scale" x1="0" y1="1" x2="0" y2="0">',
         *(f'<stop offset="{i / 255:.4f}" stop-color="{hexed(layout.bar_rgb[i])}"/>' for i in range(0, 256, 15)),
         "</linearGradient>",
@@ -47,10 +44,10 @@ def png_bytes(layout: MapLayout) -> bytes:
     scale = PNG_SCALE
     image = Image.new("RGB", (round(layout.width * scale), round(layout.height * scale)), GROUND)
     left, top, right, bottom = (round(v * scale) for v in square(layout))
-    hatching = _hatching(right - left, bottom - top)
-    cells = Image.fromarray(layout.rgb).resize(hatching.size, Image.Resampling.NEAREST)
-    masked = Image.fromarray(np.isnan(layout.weights)).resize(hatching.size, Image.Resampling.NEAREST)
-    cells.paste(hatching, mask=masked)
+    lines = _hatching(right - left, bottom - top)
+    cells = Image.fromarray(layout.rgb).resize(lines.size, Image.Resampling.NEAREST)
+    masked = Image.fromarray(np.isnan(layout.weights)).resize(lines.size, Image.Resampling.NEAREST)
+    cells.paste(lines, mask=masked)
     image.paste(cells, (left, top))
     x, bar_top, height = layout.bar
     bar = Image.fromarray(layout.bar_rgb[::-1, None, :]).resize((round(BAR_WIDTH * scale), round(height * scale)))
@@ -126,9 +123,5 @@ def _hatching(width: int, height: int) -> Image.Image:
     step = HATCH_STEP * PNG_SCALE
     rows, columns = np.indices((height, width))
     is_line = (rows + columns) % step < 2 * PNG_SCALE
-    rgb = np.where(is_line[..., None], _channels(HATCH), _channels(MASKED)).astype(np.uint8)
+    rgb = np.where(is_line[..., None], channels(HATCH), channels(MASKED)).astype(np.uint8)
     return Image.fromarray(rgb)
-
-
-def _channels(colour: str) -> tuple[int, ...]:
-    return tuple(int(colour[i : i + 2], 16) for i in (1, 3, 5))

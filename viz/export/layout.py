@@ -169,7 +169,7 @@ def _side(labels: Sequence[str], cell: float) -> Side:
     """As large as the cells let them be; only every k-th where cells are lower than text."""
     size = min(max(cell * 0.8, LABEL_SIZE[0]), LABEL_SIZE[1])
     every = math.ceil(size * 1.05 / cell)
-    return Side([(_label(labels[i]), (i + 0.5) * cell) for i in range(0, len(labels), every)], size)
+    return Side([(printed(labels[i]), (i + 0.5) * cell) for i in range(0, len(labels), every)], size)
 
 
 def _side_title(text: str, middle: float) -> list[Words]:
@@ -225,6 +225,7 @@ def _right_edge(line: Words, measure: Measure) -> float:
     return line.x + (width if line.anchor == "start" else width / 2 if line.anchor == "middle" else 0)
 
 
-def _label(label: str) -> str:
+def printed(label: str) -> str:
+    """A token's label as files have it: shortened, white space as its sign."""
     short = shortened(label, MAX_LABEL)
     return short if short.strip() else "␣"

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from viz.export import fonts
-from viz.export.layout import GROUND, HATCH, INK, MASKED, SOFT, Side, Words
-from viz.export.svg import begun, hexed, svg_words
+from viz.export.layout import GROUND, INK, SOFT, Side, Words, printed
+from viz.export.svg import begun, hatching, hexed, svg_words
 from viz.style import luminance
-from viz.theme import MAX_LABEL, Translate, shortened, untranslated
+from viz.theme import Translate, isolated, shortened, untranslated
 
 WIDTH = 700.0  # pixels: the text of an A4 page
 LARGEST, SMALLEST = 44.0, 15.0  # of a cell's width
@@ -82,7 +82,7 @@ def matrices_svg(matrices: Sequence[Matrix], *, title: str, t: Translate = untra
         axes: whether rows are queries and columns keys, so that a line says so.
     """
     first = matrices[0]
-    left = 10 + max(fonts.width(_label(label), 13) for label in first.rows)
+    left = 10 + max(fonts.width(printed(label), 13) for label in first.rows)
     n_columns, beside = len(first.columns), min(len(matrices), 2)
     cell = min(LARGEST, max(SMALLEST, ((WIDTH + APART) / beside - left - APART) / n_columns))
     height = min(cell, 28.0)
@@ -130,9 +130,9 @@ def _matrix(matrix: Matrix, side: Side, fits: bool, x: float, y: float, cell: fl
     if matrix.row is not None:
         yield _frame(x, y + matrix.row * height, cell * len(matrix.columns), height)
     for i, label in enumerate(matrix.rows):
-        yield svg_words(Words(_label(label), x - 6, y + (i + 0.5) * height + 4.5, 13, "end"))
+        yield svg_words(Words(isolated(printed(label)), x - 6, y + (i + 0.5) * height + 4.5, 13, "end"))
     bottom = y + height * len(matrix.rows)
-    flat = [Words(label, x + at, bottom + 16, side.size, "middle") for label, at in side.labels]
+    flat = [Words(isolated(label), x + at, bottom + 16, side.size, "middle") for label, at in side.labels]
     yield from map(svg_words, flat if fits else side.below(x, bottom - 2))
 
 
@@ -144,11 +144,7 @@ def _frame(x: float, y: float, width: float, height: float) -> str:
 
 
 def _columns(labels: Sequence[str], cell: float) -> Side:
-    return Side([(_label(label), (i + 0.5) * cell) for i, label in enumerate(labels)], min(13.0, cell * 0.8))
-
-
-def _label(label: str) -> str:
-    return shortened(label, MAX_LABEL) if label.strip() else "␣"
+    return Side([(printed(label), (i + 0.5) * cell) for i, label in enumerate(labels)], min(13.0, cell * 0.8))
 
 
 @dataclass(frozen=True)
@@ -215,9 +211,5 @@ def bars_svg(
 
 
 def _whole(width: float, height: float, title: str, lines: Sequence[str]) -> str:
-    pattern = (
-        '<defs><pattern id="masked" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
-        f'<rect width="6" height="6" fill="{MASKED}"/><rect width="1.2" height="6" fill="{HATCH}"/></pattern></defs>'
-    )
     begin = begun(math.ceil(width), math.ceil(height + 4), title)
-    return "\n".join([*begin, pattern, *lines, "</svg>\n"])
+    return "\n".join([*begin, "<defs>", *hatching(), "</defs>", *lines, "</svg>\n"])

@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from viz.export import fonts
-from viz.export.layout import GROUND, INK, MARGIN, SOFT, Words
-from viz.export.svg import begun, hexed, svg_words
+from viz.export.layout import GROUND, INK, MARGIN, SOFT, Words, printed
+from viz.export.svg import Rgb, begun, channels, hexed, svg_words
 from viz.style import PLAIN, Style, luminance
-from viz.theme import MAX_LABEL, Translate, isolated, shortened, untranslated
+from viz.theme import Translate, isolated, untranslated
 from viz.token_strip import HEAD_COLOURS, LayerMaps, StripChoice, reading_direction
 
 WIDTH = 720.0  # pixels of a line of tokens
@@ -32,8 +32,6 @@ TALLEST, LOW = 46.0, 22.0  # of an edge, likewise
 LEAST_EDGE, LEAST_NUMBER = 0.02, 0.005
 TINT = 0.9  # of a head's colour in the token with weight 1
 DARK = 0.3  # luminance of a token below which its text is light
-
-Rgb = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
@@ -86,7 +84,7 @@ def strip_svg(
     over = ABOVE if len(chosen.heads) > 1 else None
     boxes, n_lines = _two_texts(shown, least, width, top) if shown.context else _boxes(labels, least, width, top, over)
     weights = _weights(shown, chosen)  # (heads, N)
-    colours = [_colour(head) for head in chosen.heads] or [_rgb(INK)]
+    colours = [_colour(head) for head in chosen.heads] or [channels(INK)]
     right = max(box.x + box.width / 2 for box in boxes)
     bottom = max(box.foot for box in boxes)
     words = [Words(title, 4, MARGIN, 18, bold=True)] if title else []
@@ -133,7 +131,7 @@ def _boxes(
         over: that room; None = as much as one line needs, or several.
         first: the number of the first line.
     """
-    widths = [max(least, fonts.width(_label(label), SIZE) + 2 * INSIDE) for label in labels]
+    widths = [max(least, fonts.width(printed(label), SIZE) + 2 * INSIDE) for label in labels]
     places: list[tuple[float, int]] = []
     x, line = 2.0, 0
     for each in widths:
@@ -205,7 +203,7 @@ def _tokens(
         here = weights[:, i]
         best = -1 if np.isnan(here).all() else int(np.nanargmax(here))
         share = float(style.places(np.array([here[0]]))[0]) if len(here) == 1 and best == 0 else 0.0
-        fill = _mixed(_rgb(GROUND), colours[0], TINT * share)
+        fill = _mixed(channels(GROUND), colours[0], TINT * share)
         ink = GROUND if luminance(fill) < DARK else INK
         edge, thick = (INK, 2.2) if i in marked else (INK, 1.4) if i == chosen.pinned else ("#B9BEC2", 0.8)
         dash = ' stroke-dasharray="4 3"' if i == chosen.pinned and i not in marked else ""
@@ -214,7 +212,7 @@ def _tokens(
             f'rx="4" fill="{hexed(fill)}" stroke="{edge}" stroke-width="{thick:g}"{dash} data-token="{i}"/>'
         )
         faint = SOFT if special[i] and ink == INK else ink
-        yield svg_words(Words(isolated(_label(label)), box.x, box.top + HEIGHT * 0.69, SIZE, "middle", colour=faint))
+        yield svg_words(Words(isolated(printed(label)), box.x, box.top + HEIGHT * 0.69, SIZE, "middle", colour=faint))
 
 
 def _numbers(chosen: StripChoice, boxes: Sequence[Box], weights: npt.NDArray[np.float64]) -> Iterator[str]:
@@ -292,16 +290,8 @@ def _edge(
     yield f'<path d="M{x:.1f} {y:.1f} L{x - tip:.1f} {back:.1f} L{x + tip:.1f} {back:.1f} Z" fill="{colour}"/>'
 
 
-def _label(label: str) -> str:
-    return shortened(label, MAX_LABEL) if label.strip() else "␣"
-
-
 def _colour(head: int) -> Rgb:
-    return _rgb(HEAD_COLOURS[head % len(HEAD_COLOURS)])
-
-
-def _rgb(colour: str) -> Rgb:
-    return np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)], dtype=np.uint8)
+    return channels(HEAD_COLOURS[head % len(HEAD_COLOURS)])
 
 
 def _mixed(ground: Rgb, colour: Rgb, share: float) -> Rgb:

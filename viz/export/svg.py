@@ -7,13 +7,16 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 import numpy.typing as npt
 
-from viz.export.layout import Words
+from viz.export.layout import HATCH, MASKED, Words
 
 # Those with simplified Chinese by name: a viewer left to choose may take the Japanese shapes of the same characters.
 FONTS = (
     "'Source Sans 3', 'DejaVu Sans', 'Noto Sans', 'PingFang SC', 'Microsoft YaHei', 'Noto Sans CJK SC', "
     "'Source Han Sans SC', 'WenQuanYi Micro Hei', sans-serif"
 )
+HATCH_STEP = 6  # pixels between two lines of the hatching
+
+Rgb = npt.NDArray[np.uint8]
 
 
 def begun(width: float, height: float, title: str, source: Mapping[str, str] | None = None) -> list[str]:
@@ -38,7 +41,21 @@ def svg_words(words: Words) -> str:
     )
 
 
-def hexed(rgb: npt.NDArray[np.uint8]) -> str:
+def hatching() -> list[str]:
+    """What `fill="url(#masked)"` draws in masked cells; it stands in `<defs>`."""
+    size = f'width="{HATCH_STEP}" height="{HATCH_STEP}"'
+    return [
+        f'<pattern id="masked" {size} patternUnits="userSpaceOnUse" patternTransform="rotate(45)">',
+        f'<rect {size} fill="{MASKED}"/><rect width="1.2" height="{HATCH_STEP}" fill="{HATCH}"/></pattern>',
+    ]
+
+
+def channels(colour: str) -> Rgb:
+    """#rrggbb → (3,) red, green, blue."""
+    return np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)], dtype=np.uint8)
+
+
+def hexed(rgb: Rgb) -> str:
     """(3,) red, green, blue → #rrggbb."""
     return "#{:02x}{:02x}{:02x}".format(*rgb.tolist())
 
