@@ -153,7 +153,7 @@ def in_words(question: Question, guess: Right) -> str:
     if question.predict == "number":
         assert isinstance(guess, int | float)
         if question.unit == "%":
-            return f"{guess:.0f} %"
+            return f"{guess:.1f} %" if abs(guess) < 10 and not float(guess).is_integer() else f"{guess:.0f} %"
         number = f"{guess:,.4g}" if abs(guess) >= 10 or float(guess).is_integer() else f"{guess:.2f}"
         return f"{number} {question.unit}".rstrip()
     if isinstance(guess, tuple):

@@ -30,7 +30,7 @@ from viz.token_strip import HEAD_COLOURS, LayerMaps, StripChoice
 MOST_BARS = 24
 UNITS: dict[str, Callable[[float], str]] = {
     "%": percent,
-    "weight": "{:.2f}".format,
+    "weight": lambda value: f"{value:.2f}" if value >= 0.1 or value == 0 else f"{value:.3f}",
     "×": "{:.3g} ×".format,
     "nat": "{:.2f} nat".format,
 }
@@ -64,16 +64,21 @@ def _drawn(what: Any, found: Answer, language: Language, t: Translate, title: st
 
 @_drawn.register
 def _looks(what: shown.Looks, found: Answer, language: Language, t: Translate, title: str) -> str:
+    return _strip(what, t)
+
+
+def _strip(what: shown.Looks, t: Translate, mark: str = "") -> str:
     trace, layer = what.trace, what.heads[0].layer
     maps = LayerMaps(trace.attention[layer], trace.allowed_in(layer), list(trace.labels), layer, list(trace.is_special))
     chosen = StripChoice(tuple(head.head for head in what.heads), what.query)
     width = 800 if len(what.heads) == 1 else 1000  # shrunk to the page
-    return strip_svg(maps, chosen, width=width, marked=() if what.key is None else (what.key,), t=t)
+    return strip_svg(maps, chosen, width=width, title=mark, marked=() if what.key is None else (what.key,), t=t)
 
 
 @_drawn.register
 def _sentences(what: shown.Sentences, found: Answer, language: Language, t: Translate, title: str) -> str:
-    return "\n".join(_looks(looks, found, language, t, title) for looks in what.looks)
+    marks = ["●" if is_right else "✕" for is_right in what.is_right] or [""] * len(what.looks)
+    return "\n".join(_strip(looks, t, mark) for looks, mark in zip(what.looks, marks, strict=True))
 
 
 @_drawn.register
@@ -108,7 +113,7 @@ def _bars(what: shown.Bars, found: Answer, language: Language, t: Translate, tit
 @_drawn.register
 def _expected(what: shown.Expected, found: Answer, language: Language, t: Translate, title: str) -> str:
     bars = [
-        Bar(f"“{text}”", share, percent(share), is_marked=i == 0)
+        Bar(f"“{text}”", share, UNITS["weight"](share), is_marked=i == 0)
         for i, (text, share) in enumerate(what.candidates[:MOST_BARS])
     ]
     return bars_svg(bars, title=title) if bars else ""

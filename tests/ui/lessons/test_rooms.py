@@ -265,4 +265,6 @@ def test_guesses_in_words():
     assert in_words(ORDER, ("b", "a")) == "second → first"
     assert in_words(NUMBER, 12.0) == "12 heads"
     assert in_words(replace(NUMBER, unit="%"), 12.0) == "12 %"
+    assert in_words(replace(NUMBER, unit="%"), 81.4) == "81 %"
+    assert in_words(replace(NUMBER, unit="%"), 0.53) == "0.5 %"
     assert in_words(CELLS, frozenset({(0, 0), (1, 1)})) == "2"
