@@ -116,3 +116,12 @@ def test_the_command_checks_files_and_lists_answers(capsys, tmp_path):
     assert "bad.yaml, line 1" in said.err and "find-the-head: Find the head" in said.out
     assert main(["--answers"]) == 0
     assert "most_attended(layer: int, head: int, query: str)" in capsys.readouterr().out
+
+
+def test_the_right_choice_of_a_self_test_stands_in_any_place():
+    places = [
+        next(place for place, option in enumerate(test.choices) if option.right)
+        for lesson in shipped().lessons
+        for test in lesson.self_test
+    ]
+    assert max(places.count(place) for place in range(3)) < 0.45 * len(places)
