@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from model.blocks import TransformerBlock
-from model.command_line import EXIT_OK, command
+from model.command_line import EXIT_OK, MOST_SEED, command, whole_number
 from model.errors import HeadworkError
 from model.files import check_writable, json_by_lines, write_whole
 from model.norms import LayerNorm
@@ -169,10 +169,11 @@ def guess() -> float:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line. Returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m model.training.depth", description=__doc__.partition("\n")[0])
-    parser.add_argument("--depths", type=int, nargs="+", default=DEPTHS, help="layers (default: 1 2 4 8 16 24)")
-    parser.add_argument("--steps", type=int, default=STEPS, help="of training (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--json", type=Path, metavar="OUT", help="write every network's numbers to this file")
+    layers, steps = whole_number(1, MOST_LAYERS), whole_number(1, MOST_STEPS)
+    parser.add_argument("--depths", type=layers, nargs="+", default=DEPTHS, help="layers (default: 1 2 4 8 16 24)")
+    parser.add_argument("--steps", type=steps, default=STEPS, help="of training (default: %(default)s)")
+    parser.add_argument("--seed", type=whole_number(0, MOST_SEED), default=0)
+    parser.add_argument("--json", type=Path, metavar="OUT", help="write each network's numbers when it is done")
     options = parser.parse_args(arguments)
     torch.set_num_threads(threads())
     if options.json is not None:
@@ -187,9 +188,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             flush=True,
         )
         runs.append(asdict(run))
-    if options.json is not None:
-        about = {"floor": PEEK.floor, "guess": guess(), "seed": options.seed, "torch": torch.__version__}
-        write_whole(options.json, json_by_lines({"runs": runs, "complete": True, "provenance": about}, ("runs",)))
+        if options.json is not None:
+            is_whole = len(runs) == len(options.depths) * len(VARIANTS)
+            about = {"floor": PEEK.floor, "guess": guess(), "seed": options.seed, "torch": torch.__version__}
+            result = {"runs": runs, "complete": is_whole, "provenance": about}
+            write_whole(options.json, json_by_lines(result, ("runs",)))
     return EXIT_OK
 
 

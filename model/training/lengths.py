@@ -20,8 +20,7 @@ from typing import Any, Literal, get_args
 import torch
 from torch import Tensor
 
-from model.command_line import EXIT_OK, command
-from model.errors import HeadworkError
+from model.command_line import EXIT_OK, MOST_SEED, command, whole_number
 from model.files import check_writable, json_by_lines, write_whole
 from model.masks import Mask
 from model.settings import threads
@@ -180,10 +179,11 @@ def trials(seeds: Sequence[int], steps: int = STEPS) -> list[Trial]:
     return [Trial(task, way, seed, steps) for seed in seeds for task in TASKS for way in WAYS]
 
 
-def report(runs: Sequence[Run]) -> dict[str, Any]:
+def report(runs: Sequence[Run], n_asked_for: int) -> dict[str, Any]:
     """What the command writes: a line for each run, and what is needed to make them again."""
     return {
         "runs": [asdict(run) for run in runs],
+        "complete": len(runs) == n_asked_for,
         "provenance": {
             "program": f"headwork {app_version()}",
             "lengths": list(LENGTHS),
@@ -211,25 +211,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="python -m model.training.lengths",
         description="Trains five ways to give places on sentences of 12 tokens and reads longer ones with them.",
     )
-    parser.add_argument("--seed", type=int, default=0, help="the first seed (default: %(default)s)")
-    parser.add_argument("--seeds", type=int, default=1, help="how many, one after another (default: %(default)s)")
-    parser.add_argument("--json", type=Path, metavar="OUT", help="write every run to this file")
+    seed, seeds = whole_number(0, MOST_SEED), whole_number(1, MOST_SEEDS)
+    parser.add_argument("--seed", type=seed, default=0, help="the first seed (default: %(default)s)")
+    parser.add_argument("--seeds", type=seeds, default=1, help="how many, one after another (default: %(default)s)")
+    parser.add_argument("--json", type=Path, metavar="OUT", help="write each run to this file when it is done")
     options = parser.parse_args(arguments)
-    if not 1 <= options.seeds <= MOST_SEEDS:
-        raise HeadworkError("--seeds is {n}: it must be from 1 to {most}.", n=options.seeds, most=MOST_SEEDS)
     if options.json is not None:
         check_writable(options.json)
     torch.set_num_threads(threads())
-    runs = []
-    for trial in trials(range(options.seed, options.seed + options.seeds)):
+    runs: list[Run] = []
+    all_trials = trials(range(options.seed, options.seed + options.seeds))
+    for trial in all_trials:
         for _share in trial.work():
             pass
         assert trial.run is not None
         runs.append(trial.run)
         accuracy = "  ".join(f"{n}: {right:.3f}" for n, right in zip(LENGTHS, trial.run.accuracy, strict=True))
         print(f"{trial.task:9} {trial.way:10} seed {trial.seed}  {accuracy}  {trial.run.seconds:.1f} s", flush=True)
-    if options.json is not None:
-        write_whole(options.json, json_by_lines(report(runs), ("runs",)))
+        if options.json is not None:
+            write_whole(options.json, json_by_lines(report(runs, len(all_trials)), ("runs",)))
     return EXIT_OK
 
 

@@ -6,8 +6,10 @@ import pytest
 import torch
 
 from model.blocks import TransformerBlock
+from model.command_line import EXIT_STOPPED
 from model.errors import HeadworkError
 from model.tasks import PEEK
+from model.training import depth
 from model.training.depth import BATCH, Block, Deep, experiment, guess, main, measure
 from model.training.network import draw_weights
 
@@ -58,8 +60,30 @@ def test_command_line_writes_every_network(tmp_path, capsys):
         for layers in (1, 2)
         for norm, residual in (("pre", True), ("post", True), ("pre", False), ("post", False))
     ]
+    assert result["complete"] is True
     assert (
         len(result["runs"][-1]["gradient_norms"]) == 2 and "2 layers, post-LN, no residual" in capsys.readouterr().out
     )
     with pytest.raises(HeadworkError, match="layers is 0"):
         measure(0, "pre", True)
+
+
+def test_stopped_by_hand_it_has_written_every_network_that_was_done(tmp_path, capsys, monkeypatch):
+    made = iter([measure(1, "pre", True, steps=1), measure(1, "post", True, steps=1)])
+    monkeypatch.setattr(depth, "experiment", lambda *_, **__: stopped_after(made))
+    assert main(["--depths", "1", "--json", str(tmp_path / "o.json")]) == EXIT_STOPPED
+    result = json.loads((tmp_path / "o.json").read_text())
+    assert [run["norm"] for run in result["runs"]] == ["pre", "post"] and result["complete"] is False
+
+
+def stopped_after(made):
+    yield from made
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("option", ["--seed=-1", f"--seed={10**30}", "--steps=0", "--depths=99", "--depths=1.5"])
+def test_numbers_out_of_bounds_are_told_before_the_first_network(option, capsys, monkeypatch):
+    monkeypatch.setattr(depth, "measure", lambda *_, **__: pytest.fail("it trained first"))
+    with pytest.raises(SystemExit, match="2"):
+        main([option])
+    assert "is no whole number from" in capsys.readouterr().err

@@ -5,6 +5,7 @@ import json
 import pytest
 import torch
 
+from model.command_line import EXIT_STOPPED
 from model.tasks import NO_KEY, NOTHING_ASKED
 from model.training import lengths
 from model.training.lengths import LENGTHS, WAYS, Trial, main, match, neighbour, shipped
@@ -70,4 +71,23 @@ def test_the_command_writes_what_it_prints(tmp_path, capsys, monkeypatch):
     assert main(["--seeds", "2", "--json", str(tmp_path / "x.json")]) == 0
     runs = json.loads((tmp_path / "x.json").read_text())["runs"]
     assert [run["seed"] for run in runs] == [0, 1] and "match" in capsys.readouterr().out
-    assert main(["--seeds", "0"]) == 2
+    assert json.loads((tmp_path / "x.json").read_text())["complete"] is True
+
+
+def test_stopped_by_hand_it_has_written_every_run_that_was_done(tmp_path, capsys, monkeypatch):
+    class Stopped(Trial):
+        def work(self):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(lengths, "trials", lambda seeds: [Trial("match", "none", 0, 2), Stopped("match", "none", 1)])
+    assert main(["--json", str(tmp_path / "x.json")]) == EXIT_STOPPED
+    result = json.loads((tmp_path / "x.json").read_text())
+    assert [run["seed"] for run in result["runs"]] == [0] and result["complete"] is False
+
+
+@pytest.mark.parametrize("option", ["--seed=-1", f"--seed={10**30}", "--seeds=0", "--seeds=101"])
+def test_numbers_out_of_bounds_are_told_before_the_first_run(option, capsys, monkeypatch):
+    monkeypatch.setattr(lengths, "trials", lambda *_: pytest.fail("it trained first"))
+    with pytest.raises(SystemExit, match="2"):
+        main([option])
+    assert "is no whole number from" in capsys.readouterr().err
