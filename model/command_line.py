@@ -38,6 +38,9 @@ def command(main: Main) -> Callable[..., int]:
         for name in ("stdout", "stderr"):
             if getattr(sys, name) is None:  # closed by the shell: `>&-`
                 setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
+        for each in sys.argv[1:] if arguments is None else arguments:
+            if each.startswith("--") and each.endswith("=--"):  # argparse would drop the value
+                return fail(f"{each} gives no value: write one after the =.", EXIT_INPUT)
         if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal that can't show 猫 gets an escape
             sys.stdout.reconfigure(errors="backslashreplace")
         try:

@@ -16,6 +16,7 @@ from analysis.sentences import gender, grammar, handwritten
 from model import command_line, files
 from model.command_line import EXIT_CLOSED, EXIT_OUTPUT, EXIT_STOPPED, command
 from model.training import __main__ as training
+from model.training import depth, lengths
 
 ROOT = Path(__file__).parents[2]
 LINE = {"words": ["a", "dog", "saw", "it"], "heads": [1, 2, -1, 2], "deprels": ["det", "nsubj", "root", "obj"]}
@@ -53,6 +54,8 @@ def lines_of(out):
         "training": lambda: training.main(["--steps", "1", "--json", out]),
         "training --save": lambda: training.main(["--steps", "1", "--save", out]),
         "training --record": lambda: training.main(["--steps", "1", "--record", out]),
+        "depth": lambda: depth.main(["--depths", "1", "--steps", "1", "--json", out]),
+        "lengths": lambda: lengths.main(["--json", out]),
     }
 
 
@@ -68,7 +71,9 @@ def test_an_output_that_cant_be_written_is_told_before_the_work_and_nothing_is_l
     before = what_is_there(tmp_path)
     for module in (analysis, measure):
         monkeypatch.setattr(module, "load", lambda *_, **__: pytest.fail("it loaded the model first"))
-    monkeypatch.setattr(training.Training, "step", lambda *_: pytest.fail("it trained first"))
+    monkeypatch.setattr(training, "new_run", lambda *_: pytest.fail("it trained first"))
+    monkeypatch.setattr(depth, "experiment", lambda *_, **__: pytest.fail("it trained first"))
+    monkeypatch.setattr(lengths, "trials", lambda *_: pytest.fail("it trained first"))
     assert lines_of(out)[name]() == EXIT_OUTPUT
     said = capsys.readouterr().err
     assert out in said and "can't be written" in said and len(said.splitlines()) == 1
@@ -248,3 +253,10 @@ def test_what_is_written_first_takes_no_name_of_somebody_elses_file(tmp_path):
     files.check_writable(tmp_path / "out.json")
     files.write_whole(tmp_path / "out.json", "{}")
     assert mine.read_text() == "mine" and sorted(path.name for path in tmp_path.iterdir()) == ["out.json", mine.name]
+
+
+@pytest.mark.parametrize("option", ["--seed=--", "--json=--", "--task=--"])
+def test_two_dashes_where_a_value_should_stand_are_told(option, capsys):
+    """argparse hands an empty list to the program: `--seed=--` would end in a traceback."""
+    assert training.main([option]) == 2
+    assert f"{option} gives no value" in capsys.readouterr().err
