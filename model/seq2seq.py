@@ -60,11 +60,12 @@ class EncoderDecoderModel:
         self.target_tokenizer = target_tokenizer or tokenizer
         self.transformer = transformer.eval().requires_grad_(False)
         size = transformer.config.decoder.vocab_size
-        if rules.start >= size:
+        first = max(rules.start, rules.first or 0)
+        if first >= size:
             raise HeadworkError(
                 "A target starts with the token {id}, but the model has vectors for ids below {vocab_size}. Config and "
                 "weights don't belong together.",
-                id=rules.start,
+                id=shown(first),
                 vocab_size=size,
             )
         self.is_packed = packed and pack_parts(self.transformer)

@@ -58,7 +58,12 @@ def is_encoder_decoder(folder: Path) -> bool:
         raw = read_json(folder / CONFIG)
     except HeadworkError:
         return False
-    return isinstance(raw, dict) and raw.get("model_type") in ENCODER_DECODERS and raw.get("is_encoder_decoder", True)
+    return _is_read(raw) and bool(raw.get("is_encoder_decoder", True))
+
+
+def _is_read(raw: Any) -> bool:
+    kind = raw.get("model_type") if isinstance(raw, dict) else None
+    return isinstance(kind, str) and kind in ENCODER_DECODERS
 
 
 def load(entry: Entry, folder: Path) -> EncoderDecoderModel:
@@ -114,7 +119,7 @@ def load_pair(folder: Path) -> PairCheckpoint:
 def read_pair_config(folder: Path) -> tuple[Family[EncoderDecoderConfig], EncoderDecoderConfig]:
     """The family and our config of a folder; nothing but config.json is read."""
     raw = written_config(folder)
-    if not isinstance(raw, dict) or raw.get("model_type") not in ENCODER_DECODERS:
+    if not _is_read(raw):
         known_family(raw)
     family = ENCODER_DECODERS[raw["model_type"]]
     return family, config_of(family, raw)

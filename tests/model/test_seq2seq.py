@@ -1,6 +1,7 @@
 """An encoder–decoder from a folder: its traces, what it writes, and what it says to bad input."""
 
 import json
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -229,6 +230,15 @@ def test_a_mask_acts_on_the_decoders_self_attention_alone(bart):
     plain, peeking = model.trace("the cat", "le chat"), model.trace("the cat", "le chat", "bidirectional")
     assert np.triu(peeking.decoder.attention, 1).any()
     assert np.array_equal(plain.encoder.attention, peeking.encoder.attention)
+
+
+@pytest.mark.parametrize("rule", ["decoder_start_token_id", "forced_bos_token_id"])
+@pytest.mark.parametrize("id_", [260, 10**30])
+def test_a_target_that_starts_with_a_token_the_model_has_not_is_told_at_once(bart, tmp_path, rule, id_):
+    shutil.copytree(bart[1], tmp_path, dirs_exist_ok=True)
+    (tmp_path / "generation_config.json").write_text(json.dumps({"decoder_start_token_id": 2, rule: id_}))
+    with pytest.raises(HeadworkError, match=rf"starts with the token {id_}, but the model has"):
+        load(tmp_path)
 
 
 @pytest.mark.parametrize(
