@@ -64,14 +64,21 @@ def says(name: str, test: PeekTest) -> str:
 
 
 def _table(names: list[str], tests: list[PeekTest]) -> dict[str, list[str]]:
-    return {
-        _("trained under"): names,
-        _("loss, words given"): [f"{test.loss:.3f}" for test in tests],
-        _("next words right, words given"): [percent(test.teacher_forced) for test in tests],
-        _("loss, only the past"): [f"{test.loss_alone:.3f}" for test in tests],
-        _("words allowed, written alone"): [percent(test.generating) for test in tests],
-        _("whole sentences, written alone"): [percent(test.sentences) for test in tests],
-    }
+    """A row for each measure and a column for each network: narrow enough for a phone."""
+    measures = [
+        _("loss, words given"),
+        _("next words right, words given"),
+        _("loss, only the past"),
+        _("words allowed, written alone"),
+        _("whole sentences, written alone"),
+    ]
+    found = {name: _measured(test) for name, test in zip(names, tests, strict=True)}
+    return {_("trained under"): measures, **found}
+
+
+def _measured(test: PeekTest) -> list[str]:
+    right, allowed, whole = map(percent, (test.teacher_forced, test.generating, test.sentences))
+    return [f"{test.loss:.3f}", right, f"{test.loss_alone:.3f}", allowed, whole]
 
 
 def marked(words: tuple[str, ...]) -> str:
