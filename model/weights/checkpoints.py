@@ -142,11 +142,13 @@ def known_family(raw: Any) -> dict[str, Any]:
     model_type = raw.get("model_type") if isinstance(raw, dict) else None
     if isinstance(model_type, str) and raw.get("is_encoder_decoder", model_type in ENCODER_DECODERS):
         raise other_parts(model_type)
+    if model_type is None:
+        raise HeadworkError("config.json has no entry {key}.", key="model_type")
     if not isinstance(model_type, str) or model_type not in FAMILIES:
         raise HeadworkError(
             "The architecture {model_type} is not supported. These are: {families}.",
             model_type=clipped(model_type),
-            families=", ".join(FAMILIES),
+            families=", ".join([*FAMILIES, *ENCODER_DECODERS]),
         )
     return dict(raw)
 

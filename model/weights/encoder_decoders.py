@@ -53,12 +53,15 @@ class PairCheckpoint:
 
 
 def is_encoder_decoder(folder: Path) -> bool:
-    """Whether a folder holds one of a family that is read here. False where no config.json says so."""
+    """Whether a folder holds one of a family that is read here, or a part of one, which `load` refuses by name.
+
+    False where no config.json says so.
+    """
     try:
         raw = read_json(folder / CONFIG)
     except HeadworkError:
         return False
-    return _is_read(raw) and bool(raw.get("is_encoder_decoder", True))
+    return _is_read(raw)
 
 
 def _is_read(raw: Any) -> bool:

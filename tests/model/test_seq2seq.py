@@ -274,6 +274,12 @@ def test_a_family_that_is_not_read_is_told(tmp_path):
     edit_config(tmp_path, model_type="pegasus")
     with pytest.raises(HeadworkError, match=r"pegasus is an encoder–decoder of a family.*: bart, marian, t5"):
         load(tmp_path)
+    edit_config(tmp_path, is_encoder_decoder=False)
+    with pytest.raises(HeadworkError, match=r"pegasus is not supported\. These are: bert.* bart, marian, t5"):
+        load(tmp_path)
+    edit_config(tmp_path, model_type="bart")  # one half of a BART
+    with pytest.raises(HeadworkError, match=r"config\.json sets is_encoder_decoder to False, which is not"):
+        load(tmp_path)
 
 
 def test_from_the_hub_come_the_rules_of_writing_too(bart, no_hub, monkeypatch):

@@ -114,7 +114,7 @@ def test_a_tensor_of_another_shape_is_named_with_both_shapes(folder):
     ("changes", "message"),
     [
         ({"model_type": "bloom"}, "architecture bloom is not supported. These are: bert"),
-        ({"model_type": ...}, "architecture None"),
+        ({"model_type": ...}, "config.json has no entry model_type"),
         ({"position_embedding_type": "relative_key"}, "relative_key"),
         ({"hidden_act": "silu"}, "activation silu"),
         ({"hidden_act": ["gelu"]}, "activation"),
