@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except HeadworkError as error:
         return fail(error, EXIT_MODEL)
     text = _read_input() if options.text == "-" else options.text
-    traces, written = None, None
+    traces, written, maps = None, None, options.maps or "cross"
     if isinstance(model, EncoderDecoderModel):
         if options.pair is not None or options.generate is not None:
             return fail(
@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 EXIT_INPUT,
             )
         traces = model.trace(text, options.target, mask)
-        trace = traces.of(options.maps or "cross")
+        trace = traces.of(maps)
     elif options.target is not None or options.maps is not None:
         return fail(f"{model.label} has one part and reads one text: leave out --target and --maps.", EXIT_INPUT)
     elif options.generate is None:
@@ -74,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.npz is not None:
         write_whole(options.npz, npz_bytes(trace))
     if options.json:
-        found = as_json(trace) | target_json(traces) | predicted_json(following, written)
+        found = as_json(trace) | target_json(traces, maps) | predicted_json(following, written)
         print(json.dumps(found, ensure_ascii=False, indent=2))
     else:
         print("\n".join([summary(trace), *target_lines(traces), *predicted_lines(following, written)]))
@@ -171,11 +171,11 @@ def as_json(trace: AttentionTrace) -> dict[str, Any]:
     }
 
 
-def target_json(traces: Traces | None) -> dict[str, Any]:
-    """What an encoder–decoder adds to `--json`."""
+def target_json(traces: Traces | None, maps: MapsOf) -> dict[str, Any]:
+    """What an encoder–decoder adds to `--json`: both texts, and which of its maps these are."""
     if traces is None:
         return {}
-    return {"source": traces.source, "target": traces.target, "target_is_written": traces.is_written}
+    return {"maps": maps, "source": traces.source, "target": traces.target, "target_is_written": traces.is_written}
 
 
 def target_lines(traces: Traces | None) -> list[str]:

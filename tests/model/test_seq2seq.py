@@ -326,7 +326,7 @@ def test_the_command_line(bart, capsys, tmp_path, maps, shape):
     assert main(arguments) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed["shapes"]["attention"] == shape and printed["target"] == "le" and printed["source"] == "the cat"
-    assert printed["target_is_written"] is False
+    assert printed["target_is_written"] is False and printed["maps"] == maps
     with np.load(file) as arrays:
         assert list(arrays["attention"].shape) == shape
         assert ("keys" in arrays) == (maps == "cross")
