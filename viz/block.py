@@ -27,8 +27,12 @@ def bars(
     x_title: str = "",
     selected: int | None = None,
     height: int = 230,
+    written: Sequence[str] = (),
 ) -> go.Figure:
-    """One bar a number, the selected one in the accent colour. Values are written out where they are few."""
+    """One bar a number, the selected one in the accent colour. Values are written out where they are few.
+
+    `written` says how, where two decimals say too little.
+    """
     values = np.asarray(values, dtype=np.float32)
     colours = [ACCENT if index == selected else BLUE for index in range(len(values))]
     figure = _figure(title, height)
@@ -37,7 +41,7 @@ def bars(
             x=np.arange(len(values), dtype=np.int32),
             y=values,
             marker={"color": colours, "line": {"width": 0}},
-            text=[f"{value:.2f}" for value in values] if len(values) <= 16 else None,
+            text=list(written or [f"{value:.2f}" for value in values]) if len(values) <= 16 else None,
             textposition="outside",
             cliponaxis=False,
             customdata=[tick_text(label) for label in labels],

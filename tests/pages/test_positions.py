@@ -70,6 +70,11 @@ def test_each_way_has_its_picture(app, way, model_id):
     )
 
 
+def test_a_slope_is_written_as_the_fraction_that_it_is(app):
+    app.open_page("positions", tab="ways", way="alibi", text=TEXT)
+    assert app.figures()[0]["data"][0]["text"] == [f"1/{2**head}" for head in range(1, 9)]
+
+
 @pytest.mark.parametrize("way", ["rotary", "alibi", "none"])
 def test_a_toy_takes_places_as_asked_and_its_steps_show_it(app, way):
     app.open(model=f"toy:positions={way}", text=TEXT)

@@ -162,7 +162,8 @@ def _alibi(loaded: AttentionModel) -> None:
     head = choose(
         _("Slope of head"), "slope", {h: str(h) for h in range(1, N_HEADS + 1)}, 1, key="positions_slope", wide=True
     )
-    figure = bars(slopes, [f"{_('head')} {h}" for h in range(1, N_HEADS + 1)], selected=head - 1, height=200)
+    names, written = [f"{_('head')} {h}" for h in range(1, N_HEADS + 1)], [f"1/{1 / slope:.0f}" for slope in slopes]
+    figure = bars(slopes, names, selected=head - 1, height=200, written=written)
     titled(_("Slope m of each of {n} heads").format(n=N_HEADS), figure, "positions_slopes")
 
 
