@@ -1,13 +1,16 @@
 """The picture of an answer: a figure, or the app's own instruments with what the answer is about."""
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 
 import plotly.graph_objects as go
 import streamlit as st
 
+from analysis.lessons import Answer, in_language
+from analysis.lessons.shown import Bars
 from ui.frame import components
-from ui.frame.captions import CHART, text_scale
-from ui.frame.languages import _, translator
+from ui.frame.captions import CHART, small, text_scale
+from ui.frame.languages import _, plain, translator
 from ui.lessons import projector
 from ui.lessons.asked import Asked, language_now
 from viz.larger import larger
@@ -22,8 +25,9 @@ _MOVING = {name: components.register(name) for name in ("lesson_curtain", "lesso
 
 def picture(asked: Asked) -> None:
     """Draws what shows the answer to a step."""
-    drawn = draw(asked.answer, asked.step.picture, translator(), language_now())
-    with st.container(key="lesson-picture"):
+    answer, note = _without_note(asked.answer)
+    drawn = draw(answer, asked.step.picture, translator(), language_now())
+    with st.container(key="lesson-picture", gap="xsmall"):
         if isinstance(drawn, go.Figure):
             figure = larger(drawn, projector.scale())
             st.plotly_chart(figure, key="lesson_figure", config=CHART, width="stretch")
@@ -33,6 +37,16 @@ def picture(asked: Asked) -> None:
             _MOVING[drawn.component](key=drawn.component, data=drawn.data | {"text_scale": text_scale()})
         elif drawn is not None:
             _sentences(drawn[:MOST_SENTENCES], asked.name)
+        if note:
+            small(plain(note))
+
+
+def _without_note(answer: Answer) -> tuple[Answer, str]:
+    """An answer and the note under its bars, which the page writes below the figure: there it has room on a phone."""
+    if not isinstance(answer.shown, Bars):
+        return answer, ""
+    note = in_language(answer.shown.note, language_now()) or ""
+    return replace(answer, shown=replace(answer.shown, note={})), note
 
 
 def _all_heads(drawn: AllHeads, name: Hashable) -> None:

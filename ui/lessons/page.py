@@ -23,6 +23,11 @@ STYLE = """<style>
 @media (max-width: 640px) {
   .st-key-lesson-question h2 { font-size: 1.25rem; }
   [data-testid=stColumn]:has(.st-key-lesson-covered) { display: none; }
+  .st-key-lesson-sentence { margin-top: 0.6rem; }
+  /* one column: the picture comes right after the answer, the ways on after the picture */
+  [data-testid=stColumn]:has(.st-key-lesson-after),
+  [data-testid=stColumn]:has(.st-key-lesson-after) > [data-testid=stVerticalBlock] { display: contents; }
+  [data-testid=stLayoutWrapper]:has(> .st-key-lesson-after) { order: 1; }
 }
 </style>"""
 
@@ -69,8 +74,9 @@ def _step(lesson: Lesson, at: int) -> None:
     left, right = st.columns([5, 7], gap="medium")
     with left:
         _prediction(asked, guess)
-        _ways(asked, is_done=guess is not None)
-        class_room.bar(asked, is_revealed=guess is not None, on_reveal=partial(guesses.reveal, asked.name))
+        with st.container(key="lesson-after", gap="xsmall"):
+            _ways(asked, is_done=guess is not None)
+            class_room.bar(asked, is_revealed=guess is not None, on_reveal=partial(guesses.reveal, asked.name))
     with right:
         if guess is None and class_room.shows_the_way_in():
             class_room.way_in()

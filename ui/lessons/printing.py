@@ -20,6 +20,7 @@ def button(lesson: Lesson) -> None:
         file_name=f"headwork-{lesson.id}-{language}.html",
         mime="text/html",
         key="print-lesson",
+        type="tertiary",
         help=_("Questions with space for answers; the answers with their numbers and pictures on the last pages."),
         on_click="ignore",
     )

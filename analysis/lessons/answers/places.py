@@ -28,6 +28,10 @@ NOTE = {
     "en": "small networks trained on 12 tokens; python -m model.training.lengths --seeds 5",
     "zh": "用 12 个词元训练的小网络；python -m model.training.lengths --seeds 5",
 }
+APART = {
+    "en": "largest difference in a token's output, before and after the shuffle; what is near 1e-15 is rounding",
+    "zh": "每个词元的输出在打乱前后的最大差别；1e-15 左右的只是舍入误差",
+}
 MOST_HEADS = 64  # bars in a picture
 
 
@@ -51,7 +55,7 @@ def shuffled(setup: Setup, *, positions: bool = True) -> Answer:
             "share": percent(found.largest / found.scale),
         },
         picture="bars",
-        shown=Bars(bars),
+        shown=Bars(bars, note=APART),
     )
 
 
