@@ -11,6 +11,7 @@ screen. Numbers in `said` and `given` are formatted already: weights with two de
 from __future__ import annotations
 
 import inspect
+import math
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from typing import Any
 from analysis.lessons.lesson import Language, Right, Step
 from analysis.lessons.setup import Setup
 from model import HeadworkError
-from model.errors import first_line
+from model.errors import clipped, first_line
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +96,7 @@ def answer(step: Step, setup: Setup) -> Answer:
     if step.answer.of not in ANSWERS:
         raise HeadworkError("There is no answer called {name}.", name=step.answer.of)
     try:
-        return ANSWERS[step.answer.of](setup, **step.answer.in_language(setup.language))
+        found = ANSWERS[step.answer.of](setup, **step.answer.in_language(setup.language))
     except HeadworkError:
         raise
     except Exception as error:  # values that a stranger's file brings together
@@ -104,15 +105,41 @@ def answer(step: Step, setup: Setup) -> Answer:
             name=step.answer.of,
             reason=first_line(error),
         ) from error
+    if not _can_be_guessed(found, step):
+        raise HeadworkError(
+            "The answer {name} gives {right} here, which nobody can guess with predict: {predict} and these options.",
+            name=step.answer.of,
+            right=clipped(str(found.right)),
+            predict=step.predict,
+        )
+    return found
+
+
+def _can_be_guessed(found: Answer, step: Step) -> bool:
+    """Whether what is right is of the kind that a step lets one guess: a file brings both together."""
+    right, ids = found.right, [choice.id for choice in step.choices]
+    indices = range(len(found.labels))
+    if step.predict == "choice":
+        return right in ids
+    if step.predict == "cells":
+        return isinstance(right, frozenset)
+    if isinstance(right, tuple):
+        if step.predict == "order":
+            return sorted(map(str, right)) == sorted(ids)
+        return step.predict == "pair" and len(right) == 2 and set(right) <= set(indices)
+    if step.predict == "number":
+        return isinstance(right, int | float) and math.isfinite(right)
+    return step.predict == "token" and isinstance(right, int) and right in indices
 
 
 @dataclass(frozen=True)
 class Said:
-    """The texts of a step, filled."""
+    """The texts of a step, filled; `mistakes`: what each wrong choice mistakes, where the lesson says so."""
 
     context: str
     question: str
     why: str
+    mistakes: Mapping[str, str] = field(default_factory=dict)
 
 
 def say(step: Step, found: Answer, language: Language) -> Said:
@@ -126,4 +153,5 @@ def say(step: Step, found: Answer, language: Language) -> Said:
         step.context.said(language, found.given),
         step.question.said(language, found.given),
         step.why.said(language, after),
+        {choice.id: choice.wrong.said(language, after) for choice in step.choices if choice.wrong is not None},
     )

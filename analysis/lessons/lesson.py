@@ -50,6 +50,10 @@ class Words:
 
         return _PLACE.sub(fill, getattr(self, language))
 
+    def unfilled(self, language: Language) -> str:
+        """The text where no answer fills its places."""
+        return _PLACE.sub("…", getattr(self, language))
+
     def places(self, language: Language) -> set[str]:
         """The names of the places in one language."""
         return set(_PLACE.findall(getattr(self, language)))
@@ -137,10 +141,6 @@ class Step:
             assert isinstance(guess, frozenset) and isinstance(right, frozenset)
             return guess == right
         return guess == right
-
-    def mistake(self, guess: Right) -> Words | None:
-        """What a wrong choice mistakes, where the lesson says so."""
-        return next((choice.wrong for choice in self.choices if choice.id == guess), None)
 
 
 @dataclass(frozen=True)

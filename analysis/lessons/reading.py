@@ -87,7 +87,7 @@ class _Reader:
         self.differ([(step.id, step.line) for step in steps])
         return Lesson(
             id=self.id(fields["id"]),
-            title=self.words(fields["title"], "title"),
+            title=self.bare(fields["title"], "title"),
             minutes=self.whole(fields["minutes"], "minutes", 1, MOST_MINUTES),
             steps=tuple(steps),
             self_test=tuple(self.self_test(each) for each in tests),
@@ -232,7 +232,7 @@ class _Reader:
                 file=self.file,
                 line=node.line,
             )
-        unit = self.words(fields["unit"], "unit") if "unit" in fields else Words("", "")
+        unit = self.bare(fields["unit"], "unit") if "unit" in fields else Words("", "")
         return Range(least, most, step, tolerance, unit)
 
     def self_test(self, node: Node) -> SelfTest:
@@ -241,7 +241,7 @@ class _Reader:
         for each in entries:
             parts = self.fields(each, "choices", ("id", "text", "why"), ("right",))
             is_right = self.flag(parts["right"], "right") if "right" in parts else False
-            text, why = self.words(parts["text"], "text"), self.words(parts["why"], "why")
+            text, why = self.bare(parts["text"], "text"), self.bare(parts["why"], "why")
             found.append(Option(self.id(parts["id"]), text, why, is_right))
         self.differ([(option.id, each.line) for option, each in zip(found, entries, strict=True)])
         if sum(option.right for option in found) != 1:
@@ -252,7 +252,7 @@ class _Reader:
                 n=sum(option.right for option in found),
             )
         view = self.view(fields["view"]) if "view" in fields else None
-        return SelfTest(self.words(fields["question"], "question"), tuple(found), view)
+        return SelfTest(self.bare(fields["question"], "question"), tuple(found), view)
 
     def view(self, node: Node) -> dict[str, Any]:
         if not isinstance(node.value, dict) or "page" not in node.value:
@@ -354,6 +354,19 @@ class _Reader:
                 line=node.line,
                 name=name,
                 place=f"{{{differing[0]}}}",
+            )
+        return found
+
+    def bare(self, node: Node, name: str) -> Words:
+        """A text that belongs to no answer, so that nothing would fill a place in it."""
+        found = self.words(node, name)
+        for place in sorted(found.places("en")):
+            raise LessonError(
+                "{file}, line {line}: “{name}” has the place {place}, which no answer fills. Write the text out.",
+                file=self.file,
+                line=node.line,
+                name=name,
+                place=f"{{{place}}}",
             )
         return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from analysis.lessons.lesson import Lesson
@@ -59,8 +59,17 @@ def shelf() -> Shelf:
             reason=first_line(error),
         )
         return Shelf(shipped().lessons, (*shipped().problems, problem))
-    own = _own(tuple(files))
+    own = _own(tuple(files[:MOST_FILES]))
     lessons, problems = list(shipped().lessons), [*shipped().problems, *own.problems]
+    if len(files) > MOST_FILES:
+        problems.append(
+            HeadworkError(
+                "The folder in {variable} has {n} lesson files; the first {most} by name are here. Leave fewer in it.",
+                variable=LESSONS_VARIABLE,
+                n=len(files),
+                most=MOST_FILES,
+            )
+        )
     for lesson in own.lessons:
         if any(lesson.id == other.id for other in shipped().lessons):
             problems.append(_taken(lesson))
@@ -69,7 +78,7 @@ def shelf() -> Shelf:
     return Shelf(tuple(lessons), tuple(problems))
 
 
-@cache
+@lru_cache(maxsize=4)  # a teacher who writes saves often
 def _own(files: tuple[tuple[Path, int, int], ...]) -> Shelf:
     """The lessons of files as they were at a time and size."""
     return _shelf([path for path, _time, _size in files])
@@ -78,7 +87,7 @@ def _own(files: tuple[tuple[Path, int, int], ...]) -> Shelf:
 def _files(folder: Path) -> Iterator[Path]:
     """The lesson files of a folder by name."""
     found = (path for path in folder.iterdir() if path.suffix.lower() in ENDINGS and not path.name.startswith("."))
-    yield from sorted(path for path in found if path.is_file())[:MOST_FILES]
+    yield from sorted(path for path in found if path.is_file())
 
 
 def _shelf(files: list[Path]) -> Shelf:

@@ -102,9 +102,8 @@ def _prediction(asked: Asked, guess: guesses.Guess | None) -> None:
     )
     if guess is None:
         return
-    mistake = step.mistake(value) if value is not None and not is_right else None
-    if mistake is not None:
-        st.markdown("✕ " + plain(mistake.said(asked.language, {**asked.answer.given, **asked.answer.said})))
+    if not is_right and value in asked.said.mistakes:
+        st.markdown("✕ " + plain(asked.said.mistakes[str(value)]))
     st.markdown(plain(asked.said.why))
 
 

@@ -81,13 +81,14 @@ class _Printed:
         self.language = language
         self.setup: Setup | None = None
         self.found: Answer | None = None
-        self.said = Said(getattr(step.context, language), getattr(step.question, language), "")
+        self.said = Said(step.context.unfilled(language), step.question.unfilled(language), "")
         self.fault = ""
         try:
             self.setup = setup_of(step.setup, language, source)
-            self.found = answer(step, self.setup)
-            self.said = say(step, self.found, language)
-            self.asked = question_of(lesson, number, self.found, language)
+            found = answer(step, self.setup)
+            self.said = say(step, found, language)
+            self.asked = question_of(lesson, number, found, language)
+            self.found = found
         except HeadworkError as error:
             self.fault = str(error)
 
@@ -120,7 +121,7 @@ class _Printed:
     def _choices(self) -> Sequence[tuple[str, str]]:
         if self.found is not None:
             return self.asked.choices
-        return [(choice.id, getattr(choice.text, self.language)) for choice in self.step.choices]
+        return [(choice.id, choice.text.unfilled(self.language)) for choice in self.step.choices]
 
     def answer(self, number: int) -> str:
         if self.found is None or self.setup is None:
@@ -143,10 +144,10 @@ class _Printed:
         return in_words(self.asked, found.right)
 
     def _mistakes(self) -> Iterator[str]:
-        for choice in self.step.choices:
-            if choice.wrong is not None and self.found is not None and choice.id != self.found.right:
-                values = {"text": getattr(choice.text, self.language), "wrong": getattr(choice.wrong, self.language)}
-                yield f'<p class="to-do">{_t("mistakes", self.language, **values)}</p>'
+        for id_, text in self._choices():
+            if id_ in self.said.mistakes and self.found is not None and id_ != self.found.right:
+                line = _t("mistakes", self.language, text=text, wrong=self.said.mistakes[id_])
+                yield f'<p class="to-do">{line}</p>'
 
     def _model(self) -> str:
         assert self.setup is not None

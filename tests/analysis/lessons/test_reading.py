@@ -67,6 +67,8 @@ MISTAKES = [
     ("{en: A small one, zh: 小课}", "{en: A small one}", 2, "both languages"),
     ("{en: A small one, zh: 小课}", "{en: A small, one, zh: 小课}", 2, "comma"),
     ("{en: A small one, zh: 小课}", "{en: 'A {small} one', zh: 小课}", 2, "{small}"),
+    ("{en: A small one, zh: 小课}", "{en: 'A {small} one', zh: '{small}小课'}", 2, "{small}, which no answer fills"),
+    ("en: But, zh: 但是", "en: 'But {weight}', zh: '但是{weight}'", 16, "{weight}, which no answer fills"),
     ("model: minilm", "model: gpt-9", 8, "gpt-9"),
     ("model: minilm", "model: /etc", 8, "/etc"),
     ("model: minilm", "model: toy:heads=900", 8, "toy:heads=900"),

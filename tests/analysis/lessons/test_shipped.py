@@ -11,7 +11,7 @@ import pytest
 from analysis.lessons import ANSWERS, Words, answer, read_file, read_lesson, say, setup_of
 from analysis.lessons.__main__ import main
 from analysis.lessons.answer import parameters
-from analysis.lessons.lesson import LANGUAGES, Ask, Given
+from analysis.lessons.lesson import LANGUAGES, PREDICTS, Ask, Given
 from analysis.lessons.setup import Source
 from analysis.lessons.shelf import FOLDER, shelf, shipped
 from model import HeadworkError
@@ -46,7 +46,7 @@ def test_every_step_has_an_answer_that_can_be_given_and_fills_its_texts(lesson, 
         assert all(0 <= at < len(found.labels) for at in found.right)
     elif step.predict == "choice":
         assert found.right in {choice.id for choice in step.choices}
-        assert all(step.mistake(choice.id) for choice in step.choices if choice.id != found.right)
+        assert all(choice.wrong for choice in step.choices if choice.id != found.right)
     elif step.predict == "order":
         assert sorted(found.right) == sorted(choice.id for choice in step.choices)
     elif step.predict == "number":
@@ -75,6 +75,50 @@ def test_a_broken_file_of_the_servers_folder_is_named_and_the_others_stay(tmp_pa
     assert "c.yaml is left out" in str(found.problems[1])
     (tmp_path / "b.yaml").write_text(source.replace("id: find-the-head", "id: mended-now", 1), encoding="utf-8")
     assert shelf().lesson("mended-now").steps == read_file(tmp_path / "b.yaml").steps
+
+
+def test_more_files_than_a_shelf_holds_are_told(tmp_path, monkeypatch):
+    for number in range(4):
+        (tmp_path / f"{number}.yaml").write_text("id: broken", encoding="utf-8")
+    monkeypatch.setenv("HEADWORK_LESSONS", str(tmp_path))
+    monkeypatch.setitem(shelf.__globals__, "MOST_FILES", 3)
+    *broken, more = shelf().problems
+    assert len(broken) == 3
+    assert "4 lesson files; the first 3" in str(more)
+
+
+def mixed(predict, options=""):
+    """A lesson whose answer is the number 5, asked for by a guess of some kind."""
+    text = f"""
+id: mixed
+title: {{en: Mixed, zh: 混合}}
+minutes: 1
+steps:
+  - id: one
+    context: {{en: c, zh: c}}
+    question: {{en: q, zh: q}}
+    predict: {predict}
+    {options}
+    answer: {{of: mixture, weights: [0.5, 0.5], values: [8, 2]}}
+    why: {{en: "{{mixed}}", zh: "{{mixed}}"}}
+"""
+    return read_lesson(text.encode(), "mixed.yaml")
+
+
+@pytest.mark.parametrize("predict", PREDICTS)
+def test_an_answer_that_nobody_can_guess_is_told(predict):
+    options = {
+        "choice": "options: [{id: a, text: {en: A, zh: A}}]",
+        "order": "options: [{id: a, text: {en: A, zh: A}}]",
+        "number": "options: {least: 0, most: 9, step: 1, tolerance: 0}",
+    }.get(predict, "")
+    (step,) = mixed(predict, options).steps
+    setup = setup_of(step.setup, "en", SOURCE)
+    if predict == "number":
+        assert answer(step, setup).right == 5
+        return
+    with pytest.raises(HeadworkError, match="mixture gives 5.* which nobody can guess with predict: " + predict):
+        answer(step, setup)
 
 
 def test_a_missing_folder_is_told_and_the_shipped_lessons_stay(tmp_path, monkeypatch):

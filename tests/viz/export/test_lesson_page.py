@@ -148,6 +148,25 @@ def test_a_step_without_an_answer_here_says_why_and_the_others_stay(printed):
     assert 'id="question-1"' in page
 
 
+def test_a_place_that_the_answer_does_not_fill_is_told_on_paper(printed):
+    lesson = shelf().lesson("find-the-head")
+    step = replace(lesson.steps[0], why=Words("{nothing}", "{nothing}"))
+    page = lesson_page(replace(lesson, steps=(step,)), "en", SOURCE)
+    assert "has a place {nothing}" in page.split('<div class="answers">')[1]
+    assert "{" not in page.split("<body>")[1].split('<div class="answers">')[0]
+
+
+def test_what_a_choice_mistakes_has_its_numbers_on_paper(printed):
+    lesson = shelf().lesson("one-head")
+    step = lesson.steps[3]
+    found = answer(step, setup_of(step.setup, "en", SOURCE))
+    name, filled = next(iter({**found.given, **found.said}.items()))
+    wrong = Words(f"That is <{{{name}}}>", f"<{{{name}}}>")
+    choices = tuple(replace(choice, wrong=wrong) for choice in step.choices)
+    page = lesson_page(replace(lesson, steps=(replace(step, choices=choices),)), "en", SOURCE)
+    assert f"That is &lt;{html.escape(filled)}&gt;" in page
+
+
 def test_every_word_of_pictures_that_has_an_english_name_has_a_chinese_one():
     assert set(PARTS) <= set(PICTURES)
 
