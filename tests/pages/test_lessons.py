@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from analysis.lessons import LessonError, read_lesson, shelf
 from ui.frame.languages import words_of
@@ -21,6 +22,11 @@ steps:
     options: {least: 0, most: 10, step: 1, tolerance: 0}
     answer: {of: mixture, weights: [0.5, 0.5], values: [8, 2]}
     why: {en: "It is {mixed}.", zh: "{mixed}。"}
+"""
+SELF_TEST = """
+self_test:
+  - question: {en: "Why?", zh: 为什么？}
+    choices: [{id: a, text: {en: A, zh: A}, right: true, why: {en: B, zh: B}}]
 """
 
 
@@ -49,7 +55,7 @@ def lessons(app):
         def guess(self, lesson, step, language, value):
             found = shelf().lesson(lesson).steps[step]
             text = found.setup and getattr(found.setup.text, language)
-            kept = {(lesson, found.id, language, text or ""): guesses.Guess(value)}
+            kept = {(lesson, repr(found), language, text or ""): guesses.Guess(value)}
             self.test.session_state[guesses.KEPT] = kept
             app.run()
             return self
@@ -145,6 +151,43 @@ def test_a_lesson_of_ones_own_is_shown_as_plain_text(lessons):
     shown = lessons.test.header[0].value
     assert "\\!\\[x\\](http\\:" in shown and "\\[a\\]" in shown
     assert "\\*\\*Bold\\*\\* \\<script\\>" in "".join(each.value for each in lessons.test.markdown)
+
+
+CHOICE = "predict: choice\n    options: [{id: a, text: {en: A, zh: A}}, {id: same, text: {en: B, zh: B}}]"
+
+
+def test_a_mended_file_is_asked_anew_in_the_same_session(lessons):
+    old, test = _read(OWN), _read(OWN + SELF_TEST)
+    answered = {("own", repr(old.steps[0]), "en", ""): guesses.Guess(5.0)}
+    lessons.test.session_state[guesses.KEPT] = answered
+    lessons.test.session_state[places.OWN] = {"own": old}
+    lessons.open(lesson="own")
+    assert lessons.prediction["guess"] == lessons.prediction["answer"] == 5.0
+    mended = OWN.replace(OWN[OWN.index("predict") : OWN.index("answer:")].rstrip(), CHOICE)
+    mended = mended.replace("of: mixture,", "of: mixtures_alike, swapped: [2, 8],")
+    lessons.test.session_state[places.OWN] = {"own": _read(mended.replace("{mixed}", "so"))}
+    lessons.app.run()
+    assert lessons.prediction["predict"] == "choice" and lessons.prediction["answer"] is None
+    lessons.test.session_state[places.OWN] = {"own": test}
+    lessons.test.session_state[places.STEP] = 1
+    lessons.test.session_state["lesson_test"] = {"own": {0: "gone", 7: "a"}}
+    lessons.app.run()
+    assert lessons.prediction["predict"] == "choice" and lessons.message("n_steps")["results"] == {}
+
+
+def test_a_session_holds_so_many_lessons_of_ones_own_and_the_latest_stay():
+    def puts():
+        from dataclasses import replace
+
+        from analysis.lessons import shelf
+        from ui.lessons import places
+
+        for number in range(places.MOST_OWN + 2):
+            places.put(replace(shelf().lessons[0], id=f"own-{number}"))
+
+    session = AppTest.from_function(puts).run()
+    assert list(session.session_state[places.OWN])[:1] == ["own-2"]
+    assert len(session.session_state[places.OWN]) == places.MOST_OWN
 
 
 def test_a_mistake_in_a_file_is_told_with_its_line(lessons):

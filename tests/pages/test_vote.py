@@ -7,7 +7,7 @@ import streamlit as st
 
 from tests.pages.conftest import App
 from ui.frame.shell import APART
-from ui.lessons import prediction, rooms
+from ui.lessons import class_room, prediction, rooms
 from ui.lessons.rooms import ROOMS, Rooms, grouped
 
 ONE, OTHER = "0" * 32, "1" * 32
@@ -216,6 +216,35 @@ def test_a_teacher_who_loads_the_page_again_has_the_room_still(teacher):
     again.open_page("lessons", lesson=LESSON)
     assert again.test.session_state["class_secret"] == secret
     assert grouped(code) in "\n".join(str(each.proto.body) for each in again.test.get("html"))
+
+
+def test_what_the_phones_were_told_stands_on_the_wall_after_a_reload(teacher):
+    Phone(teacher.room.code).guess([6, 1])
+    teacher.press("class_reveal")
+    again = App()
+    again.test.session_state["kept-room"] = {"kept": teacher.app.test.session_state["class_secret"]}
+    again.open_page("lessons", lesson=LESSON)
+    sent = [json.loads(each.proto.json) for each in again.test.get("bidi_component") if each.proto.json]
+    assert next(each for each in sent if "predict" in each)["answer"] == [6, 4]
+
+
+def test_a_second_tab_of_the_teacher_does_not_mark_one_step_with_the_answer_of_another(teacher):
+    Phone(teacher.room.code).guess([6, 1])
+    teacher.press("class_reveal")
+    question, _ = teacher.app.test.session_state["class_right"]
+    second = App()
+    second.test.session_state["kept-room"] = {"kept": teacher.app.test.session_state["class_secret"]}
+    second.test.session_state["class_opened"] = True
+    second.open_page("lessons", lesson=LESSON, step="2")
+    Phone(teacher.room.code).guess(3)
+    second.test.session_state["class_right"] = (
+        question,
+        3.0,
+    )  # as in the first tab, whose bar counts between two of its runs
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(class_room, "_ask", lambda *asked: None)
+        second.run()
+    assert not [name for name in second.figures()[-1]["layout"]["yaxis"]["ticktext"] if "●" in name]
 
 
 def test_somebody_elses_code_or_secret_gives_no_room(app, teacher):

@@ -71,12 +71,17 @@ def ask(lesson: Lesson, number: int) -> Asked:
     version = loading.named(setup.model_id) if setup.model_id else ""
     name = (lesson.id, repr(step), version, setup.text, setup.language)
     found = _answer(name, step, setup)
-    return Asked(lesson, number, setup, found, say(step, found, language), (lesson.id, step.id, language, setup.text))
+    return Asked(lesson, number, setup, found, say(step, found, language), guessed_about(lesson, step, setup.text))
 
 
 @st.cache_resource(max_entries=MOST_ANSWERS, show_spinner=False)
 def _answer(name: Hashable, _step: Step, _setup: Setup) -> Answer:
     return answer(_step, _setup)
+
+
+def guessed_about(lesson: Lesson, step: Step, text: str) -> Hashable:
+    """What a guess is kept under: with the whole step, as a teacher may mend a lesson's file and open it again."""
+    return lesson.id, repr(step), language_now(), text
 
 
 def own_text(lesson: Lesson, step: Step) -> str:

@@ -43,7 +43,7 @@ def bar(asked: Asked, *, is_revealed: bool, on_reveal: Callable[[], None]) -> No
             st.error(fault, icon="✋")
         return
     try:
-        _ask(room, asked, is_revealed)
+        _ask(room, asked, is_revealed, on_reveal)
     except HeadworkError as error:
         st.error(explain(error), icon="✋")
     with st.container(border=True, key="class-bar", gap="small"):
@@ -112,28 +112,34 @@ def _room() -> Room | None:
     return ROOMS.of_teacher(st.session_state.get(SECRET, ""))
 
 
-def _ask(room: Room, asked: Asked, is_revealed: bool) -> None:
+def _ask(room: Room, asked: Asked, is_revealed: bool, on_reveal: Callable[[], None]) -> None:
     """Puts the step's question to the phones, and tells them the answer once the page shows it."""
     question, right = asked.question, asked.answer.right
     if room.now is not None and question != room.now:
         st.session_state[QR] = False  # the class is in
     room.ask(question)
-    st.session_state[RIGHT] = right if is_revealed else None
+    st.session_state[RIGHT] = (question, right) if is_revealed else None
     if is_revealed and not room.is_revealed:
         room.reveal(Revealed(right, asked.said.why, partial(asked.step.is_right, right=right)))
+    elif room.is_revealed and not is_revealed:  # the tab was loaded again: the wall shows what the phones show
+        on_reveal()
+        st.rerun()
 
 
 def _counted() -> None:
     """How many guessed, and once it may be seen, what; looked at again and again."""
     room = _room()
-    if room is None or room.now is None:
+    now = None if room is None else room.now
+    if room is None or now is None:
         st.rerun()  # it has ended by itself
-    guesses, right = room.guesses(), st.session_state.get(RIGHT)
+    guesses = room.guesses(now)
+    of, right = st.session_state.get(RIGHT) or (None, None)
+    right = right if of == now else None  # a second tab of the same teacher may have gone on to another step
     phones = _n("{n} phone", "{n} phones", room.n_phones).format(n=room.n_phones)
     said = _n("{n} guess from {phones}", "{n} guesses from {phones}", len(guesses))
     st.markdown(plain(said.format(n=len(guesses), phones=phones)))
     if guesses and (right is not None or st.session_state.get(OPENED)):
-        chart(guesses_figure(room.now, guesses, right, translator()), "class_guesses")
+        chart(guesses_figure(now, guesses, right, translator()), "class_guesses")
 
 
 _count_again = faults.fragment(_counted, run_every=COUNTED_EVERY)

@@ -11,6 +11,7 @@ from ui.frame import links
 LESSON, STEP = "lesson_open", "lesson_place"  # session state
 OWN = "lessons_own"  # session state: id → lesson of a file that was opened in this session
 TEST = "test"
+MOST_OWN = 40
 
 
 def lessons() -> list[Lesson]:
@@ -22,6 +23,15 @@ def own() -> dict[str, Lesson]:
     """Lessons opened from files in this session, by id."""
     found: dict[str, Lesson] = st.session_state.setdefault(OWN, {})
     return found
+
+
+def put(lesson: Lesson) -> None:
+    """Puts a lesson last on this session's shelf, in place of an earlier one of its id; of very many, the latest."""
+    found = own()
+    found.pop(lesson.id, None)
+    found[lesson.id] = lesson
+    while len(found) > MOST_OWN:
+        del found[next(iter(found))]
 
 
 def opened() -> Lesson | None:

@@ -110,10 +110,11 @@ class Room:
                 self._asked[question] = _Asked()
             self._now = question
 
-    def guesses(self) -> list[Right]:
-        """The guesses about the present question, one a phone."""
+    def guesses(self, about: Question | None = None) -> list[Right]:
+        """The guesses about a question, the present one if none is named, one a phone."""
         with self._lock:
-            return list(self._asked[self._now].guesses.values()) if self._now in self._asked else []
+            asked = self._asked.get(about or self._now)  # type: ignore[arg-type]
+            return [] if asked is None else list(asked.guesses.values())
 
     def reveal(self, revealed: Revealed) -> None:
         """Tells phones the answer to the present question; from now on guesses about it stay as they are."""

@@ -13,7 +13,7 @@ KEY = "lesson_test"  # session state: lesson → question → id of the option c
 
 def show(lesson: Lesson) -> None:
     """All questions of a lesson."""
-    chosen: dict[int, str] = st.session_state.setdefault(KEY, {}).setdefault(lesson.id, {})
+    chosen = _chosen(lesson)
     right = {number: _is_right(lesson.self_test[number], id_) for number, id_ in chosen.items()}
     steps.bar(lesson, len(lesson.steps), results=right)
     columns = st.columns(2, gap="medium")
@@ -26,6 +26,15 @@ def show(lesson: Lesson) -> None:
         if chosen:
             said = _("{right} of {answered} right; {n} questions.")
             st.markdown(said.format(right=sum(right.values()), answered=len(right), n=len(lesson.self_test)))
+
+
+def _chosen(lesson: Lesson) -> dict[int, str]:
+    """The options chosen so far, without what the lesson, opened again from a mended file, no longer asks."""
+    chosen: dict[int, str] = st.session_state.setdefault(KEY, {}).setdefault(lesson.id, {})
+    offered = [{option.id for option in test.choices} for test in lesson.self_test]
+    for number in [number for number, id_ in chosen.items() if number >= len(offered) or id_ not in offered[number]]:
+        del chosen[number]
+    return chosen
 
 
 def _question(lesson: Lesson, number: int, test: SelfTest, chosen: dict[int, str]) -> None:

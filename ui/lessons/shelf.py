@@ -100,4 +100,4 @@ def _take() -> None:
     except HeadworkError as error:
         st.session_state[PROBLEM] = error
     else:
-        places.own()[lesson.id] = lesson
+        places.put(lesson)
