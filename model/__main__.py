@@ -54,7 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except HeadworkError as error:
         return fail(error, EXIT_MODEL)
     text = _read_input() if options.text == "-" else options.text
-    traces, written, maps = None, None, options.maps or "cross"
+    traces, written = None, None
+    maps: MapsOf = options.maps or "cross"
     if isinstance(model, EncoderDecoderModel):
         if options.pair is not None or options.generate is not None:
             return fail(
