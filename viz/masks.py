@@ -104,6 +104,9 @@ def difference_map(shown: Maps, panel: Panel, *, limit: float, t: Translate = un
     cells = {"z": shown.visible(), **signed(limit, cell), "name": t("difference")}
     cells["hovertemplate"] = hover(t(CELL), weight="%{z:+.2f}")
     figure = panel.figure(shown, cells, signed_bar(limit, t("difference"), cell), t)
+    queries, keys = shown.shape
+    ends = {"x0": -0.5, "x1": keys - 0.5, "y0": -0.5, "y1": queries - 0.5}
+    figure.add_shape(type="rect", **ends, line={"color": "#8A9096", "width": 1})  # 0 has the colour of the page
     return with_less_hatched(figure, shown, limit, cell)
 
 

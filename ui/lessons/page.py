@@ -19,7 +19,7 @@ STYLE = """<style>
 .st-key-lesson-sentence { margin-top: 0.4rem; border-inline-start: 3px solid #8a9096; padding-inline-start: 0.75rem; }
 .st-key-lesson-sentence p { font-size: 1.2rem; }
 .st-key-lesson-covered { border: 1px dashed #8a9096; border-radius: 0.375rem; min-height: 16rem; }
-.st-key-lesson-foot { margin-top: 0.25rem; }
+.st-key-lesson-foot { margin-top: 0.25rem; row-gap: 0; }
 @media (max-width: 640px) {
   .st-key-lesson-question h2 { font-size: 1.25rem; }
   [data-testid=stColumn]:has(.st-key-lesson-covered) { display: none; }

@@ -132,7 +132,9 @@ def says(runs: Sequence[Run]) -> list[str]:
         said.append(" ".join(parts))
     alibi = WAYS.index("alibi")
     kept = [accuracies(runs, task).mean(axis=1)[alibi] for task in TASKS]
-    shares = _(", ").join(f"{_(TITLES[task])}: {percent(mean[-1])}" for task, mean in zip(TASKS, kept, strict=True))
+    each = _("{task}: {share}")
+    named = zip(TASKS, kept, strict=True)
+    shares = _("; ").join(each.format(task=_(TITLES[task]), share=percent(mean[-1])) for task, mean in named)
     is_held = all(mean[-1] >= LEARNED * mean[0] for mean in kept)
     sentence = (
         _("Press et al. 2022 find that ALiBi holds on longer texts. So it does here ({shares}).")
