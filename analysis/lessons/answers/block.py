@@ -95,6 +95,8 @@ def growth(setup: Setup) -> Answer:
 
     The first token is left out: in decoders its state is hundreds of times as long as the others' (Sun et al. 2024).
     """
+    if len(setup.trace.tokens) < 2:
+        raise HeadworkError("The question takes a sentence of at least two tokens. Type a longer one.")
     lengths = np.linalg.norm(_stack(setup).hidden_states, axis=-1)[:, 1:].mean(axis=-1)  # (L + 1,)
     times = float(lengths[-1] / lengths[1])
     given = {"model": _name(setup), "layers": f"{len(lengths) - 1}", "first": f"{lengths[1]:.1f}"}

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from analysis.lessons.answers.block import carried_or_added, growth, moved_outputs, order_of_block
+from model import HeadworkError
 from tests.analysis.lessons.made_setups import setup
 from tests.models import load
 
@@ -33,6 +34,11 @@ def test_minilm_is_post_ln_and_smollm2_is_pre_ln():
     assert order_of_block(setup("The cat sat.", "minilm")).right == sublayers
     pre = ("attention-norm", "attention", "attention-sum", "ffn-norm", "ffn", "ffn-sum")
     assert order_of_block(setup("The cat sat.", "smollm2-135m")).right == pre
+
+
+def test_growth_of_a_single_token_which_it_leaves_out_is_told_in_a_sentence():
+    with pytest.raises(HeadworkError, match="at least two tokens"):
+        growth(setup("The", "smollm2-135m"))
 
 
 def test_growth_is_the_mean_length_after_the_last_layer_over_that_after_the_first():
