@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from viz.axes import QUIET
 from viz.heatmaps import flat_bar
-from viz.plots import FONT, plain_figure, titled
+from viz.plots import BELOW, FONT, plain_figure, titled
 from viz.style import signed
 from viz.theme import ACCENT, HOLE, TEXT, Translate, markup, untranslated
 
@@ -53,8 +53,10 @@ def table_figure(
         )
     )
     figure.update_yaxes(autorange="reversed")
-    titled(figure, x, y)
-    return figure
+    titled(figure, y=y)
+    below = {"x": 0.5, "xref": "paper", "y": 0, "yref": "paper", "yanchor": "top", "yshift": -28}
+    figure.add_annotation(text=x, font=FONT, showarrow=False, **below)  # Plotly puts an axis title on the numbers here
+    return figure.update_layout(margin_b=BELOW)
 
 
 def products_figure(products: Floats, k: int, *, t: Translate = untranslated) -> go.Figure:

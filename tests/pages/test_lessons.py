@@ -90,6 +90,12 @@ def test_the_guess_shows_the_answer_its_mistake_and_the_picture(lessons):
     assert lessons.message("n_steps")["is_done"]
 
 
+def test_a_note_under_bars_is_text_below_the_figure(lessons):
+    lessons.open(lesson="where-a-token-stands").guess("where-a-token-stands", 0, "en", "same")
+    assert "before and after the shuffle; what is near 1e-15 is rounding" in lessons.app.words
+    assert not any("rounding" in json.dumps(figure, default=str) for figure in lessons.app.figures())
+
+
 def test_a_token_is_answered_in_the_sentence_with_its_arcs(lessons):
     lessons.open(lesson="one-head").guess("one-head", 0, "en", 1)
     strip = lessons.message("tokens")

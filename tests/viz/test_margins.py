@@ -166,6 +166,12 @@ def test_chinese_keys_stand_upright_and_no_other_label_is_dropped():
     assert len(small.xaxis2.tickvals) + len(small.xaxis3.tickvals) == 24
 
 
+def test_a_map_without_differences_is_seen_by_its_frame():
+    of = Maps(np.zeros((2, 3), dtype=np.float32), np.ones((2, 3), dtype=bool), list("ab"), keys=list("abc"))
+    frame = difference_map(of, Panel(""), limit=0.4).layout.shapes[0]
+    assert (frame.x0, frame.x1, frame.y0, frame.y1) == (-0.5, 2.5, -0.5, 1.5) and frame.line.width == 1
+
+
 def test_what_is_less_is_hatched_so_that_grey_print_keeps_the_sign():
     values = np.array([[-0.4, 0.1, -0.01], [0.0, 0.2, -0.2], [0.4, -0.4, 0.3]], dtype=np.float32)
     of = Maps(values, np.ones((3, 3), dtype=bool), list("abc"))
