@@ -77,8 +77,8 @@ def _diagrams(pair: Pair) -> AttentionKey:
     links.write("part", chosen, FIRST)
     small(
         _(
-            "Small squares: row sees column. Left out: embeddings, residuals and normalisations (the tab “The block” of "
-            "a worked example has them). One layer is drawn; BERT-base has 12, the first Transformer 6 and 6."
+            "Small squares: row sees column. Left out: embeddings, residuals and normalisations (the tab “The block” "
+            "of a worked example has them). One layer is drawn; BERT-base has 12, the first Transformer 6 and 6."
         )
     )
     return chosen
