@@ -41,7 +41,7 @@ def race(answer: Answer, t: Translate) -> AllHeads:
     looks = Looks(shown.trace, (shown.winner,), shown.query, shown.key)
     return AllHeads(
         shown.trace.attention,
-        shown.trace.allowed_in(0),
+        shown.trace.allowed,
         Metric(name, shown.weights, 0.0, 1.0),
         shown.winner,
         _sentence(looks),

@@ -39,7 +39,7 @@ class AllHeads:
 
     Attributes:
         attention: (L, h, N, N).
-        allowed: (N, N).
+        allowed: (N, N), or (L, N, N) where layers have masks of their own.
         metric: the number.
         selected: the head that is outlined.
         sentence: the same head in the sentence.
