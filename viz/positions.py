@@ -54,7 +54,7 @@ def table_figure(
     )
     figure.update_yaxes(autorange="reversed")
     titled(figure, y=y)
-    below = {"x": 0.5, "xref": "paper", "y": 0, "yref": "paper", "yanchor": "top", "yshift": -28}
+    below = {"x": 0.5, "xref": "paper", "y": 0, "yref": "paper", "yanchor": "top", "yshift": -31}
     figure.add_annotation(text=x, font=FONT, showarrow=False, **below)  # Plotly puts an axis title on the numbers here
     return figure.update_layout(margin_b=BELOW)
 

@@ -19,7 +19,7 @@ from ui.attention import next_tokens, writer
 from ui.attention.writer import Prompt, Written
 from ui.frame import links, loading
 from ui.frame.captions import caution, small
-from ui.frame.languages import _, _n, explain
+from ui.frame.languages import _, _n, explain, words_of
 
 AT_ONCE = 10  # tokens that "Run" writes
 HIGHEST_TEMPERATURE = 5.0
@@ -127,7 +127,7 @@ def controls(text: Text) -> None:
             use, written = _("Use as the sentence"), (text.trace.text,)
             st.button(use, key="write_take", on_click=_take, args=written, type="tertiary")
     if text.error is not None:
-        small(explain(text.error))
+        small(words_of(text.error))
     elif text.written is not None:
         small(_told(text.written))
 

@@ -10,7 +10,7 @@ from analysis.lessons import Answer, in_language
 from analysis.lessons.shown import Bars
 from ui.frame import components
 from ui.frame.captions import CHART, small, text_scale
-from ui.frame.languages import _, plain, translator
+from ui.frame.languages import _, translator
 from ui.lessons import projector
 from ui.lessons.asked import Asked, language_now
 from viz.larger import larger
@@ -38,7 +38,7 @@ def picture(asked: Asked) -> None:
         elif drawn is not None:
             _sentences(drawn[:MOST_SENTENCES], asked.name)
         if note:
-            small(plain(note))
+            small(note)
 
 
 def _without_note(answer: Answer) -> tuple[Answer, str]:

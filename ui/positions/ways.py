@@ -44,7 +44,7 @@ def show() -> None:
         for formula in way.formulas:
             st.latex(formula)
         st.markdown(plain(_(way.says)))
-        small(f"{_('Source')}: {way.source}")
+        small(_("Source: {source}").format(source=_(way.source)))
         if chosen == own:
             small(_("{model} does it like this.").format(model=_(loaded.label)))
         with st.expander(_("The code that ran")):
@@ -126,7 +126,7 @@ def _rotary(loaded: AttentionModel) -> None:
         "still": f"{found.at(0, 0).product:.3f}",
     }
     st.markdown(plain(said.format(**numbers)))
-    small(plain(_about(found) + " " + _("Under each dial: θ, radians a token.")))
+    small(_about(found) + " " + _("Under each dial: θ, radians a token."))
 
 
 def _about(found: Turned) -> str:
