@@ -16,8 +16,9 @@ def show(lesson: Lesson) -> None:
     chosen = _chosen(lesson)
     right = {number: _is_right(lesson.self_test[number], id_) for number, id_ in chosen.items()}
     steps.bar(lesson, len(lesson.steps), results=right)
-    columns = st.columns(2, gap="medium")
     for number, test in enumerate(lesson.self_test):
+        if number % 2 == 0:  # a row of two: on a phone they stand in their order
+            columns = st.columns(2, gap="medium")
         with columns[number % 2], st.container(border=True, gap="small"):
             _question(lesson, number, test, chosen)
     with st.container(horizontal=True, vertical_alignment="center"):
