@@ -16,7 +16,7 @@ TABS = {
     "longer": "Longer than trained",
     "heads": "What heads do with it",
 }
-SHARED = {"order": ("sentence", "model", "mask"), "ways": ("sentence", "model"), "heads": ("sentence", "model", "mask")}
+SHARED = {"order": ("sentence", "model", "mask"), "ways": ("model",), "heads": ("sentence", "model", "mask")}
 
 
 def show() -> None:

@@ -39,6 +39,8 @@ def show() -> None:
     options = {key: _(way.name) for key, way in WAYS.items()}
     chosen = choose(_("Way"), "way", options, own, key="positions_way", wide=True, bare=True)
     way = WAYS[chosen]
+    if chosen in ("alibi", "none") or chosen == own == "rotary":
+        controls.show("sentence")  # for the others it would do nothing
     left, right = st.columns([7, 5], gap="medium")
     with right:
         for formula in way.formulas:
