@@ -29,7 +29,7 @@ class Strip {
     const part = (name) => this.root.querySelector(`.${name}`);
     [this.turn, this.says, this.scroll, this.sheet] = ["turn", "says", "scroll", "sheet"].map(part);
     [this.svg, this.also, this.live] = ["edges", "also", "live"].map(part);
-    this.rows = [...this.root.querySelectorAll(".line")].reverse(); // of the queries, of the keys
+    this.lines = [...this.root.querySelectorAll(".line")].reverse(); // of the queries, of the keys
     this.scroll.onscroll = () => this.cue();
     this.says.append(element("span"));
     this.choices = { pinned: new Choice(), pair: new Choice(), heads: new Choice(), direction: new Choice() };
@@ -183,7 +183,7 @@ class Strip {
       this.pointing.buttons = this.buttons;
       this.built = id;
     }
-    this.rows.forEach((row, k) => {
+    this.lines.forEach((row, k) => {
       const [side, line] = row.children;
       const buttons = k ? this.buttons.slice(this.keysFrom || this.buttons.length) : this.buttons.slice(0, tokens.labels.length);
       if (buttons[0]?.parentElement !== line || line.childElementCount !== buttons.length) line.replaceChildren(...buttons);
