@@ -18,9 +18,9 @@ from tests.e2e.test_journeys import FIRST, link, sentence, status
 
 QUESTIONS = {
     "": ("Attention", "What does each head look at?"),
+    "lessons": ("Lessons", "Predict, then look"),
     "masks": ("Masks", "What does a mask change?"),
     "inside": ("Inside a block", "Where does the map come from?"),
-    "lessons": ("Lessons", "Predict, then look"),
     "positions": ("Positions", "How does attention know where a token stands?"),
     "cost": ("Parameters and cost", "How many parameters, and how much computation?"),
     "heads": ("Heads at work", "Which head does what, and how sure are we?"),
