@@ -120,7 +120,7 @@ def test_a_trace_of_cross_attention_names_rows_and_columns_apart(builtin):
     assert trace.check() == Check(max_row_error=pytest.approx(0, abs=1e-6), masked_is_zero=True, n_empty_rows=1)
     arrays = trace_arrays(trace)
     assert (arrays["attention"].shape, arrays["mask"].shape) == ((2, 1, 3, 6), (3, 6))
-    assert (tuple(arrays["tokens"]), tuple(arrays["keys"])) == (trace.tokens, trace.keys)
+    assert (tuple(arrays["queries"]), tuple(arrays["keys"])) == (trace.tokens, trace.keys)
 
 
 def test_the_check_takes_each_layer_with_its_own_mask(builtin):
