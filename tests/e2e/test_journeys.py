@@ -8,6 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e.conftest import ROOT, drawn, settled, tokens, weights, wider_than_shown
 from tests.models import load
+from ui.frame.shell import APART
 
 FIRST = "The teacher praised the students because they worked hard."
 
@@ -84,7 +85,7 @@ def test_layer_head_and_language_change_the_picture_and_the_link(page: Page, ser
 
 
 # The first page is at "/"; every other one at the name of its file, where Streamlit would run it without the app.
-PATHS = ["", *sorted(path.stem for path in (ROOT / "pages").glob("[!_]*.py") if path.stem != "attention")]
+PATHS = ["", *sorted(path.stem for path in (ROOT / "pages").glob("[!_]*.py") if path.stem not in ("attention", *APART))]
 
 
 @pytest.mark.parametrize("path", PATHS)

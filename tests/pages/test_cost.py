@@ -251,7 +251,7 @@ def test_a_pasted_config_is_taken_apart(cost):
         ("{", "can't be read as a config.json"),
         ("[1]", "can't be read as a config.json (list)"),
         ("9" * 200_000, "can't be read as a config.json (200000 letters)"),
-        ('{"hidden_size": 8}', "The architecture None is not supported"),
+        ('{"hidden_size": 8}', "has no entry model_type"),
         ('{"model_type": "mixtral", "num_local_experts": 8}', "The architecture mixtral is not supported"),
         ('{"model_type": "bloom"}', "The architecture bloom is not supported"),
         ('{"model_type": "bert", "hidden_size": 8}', "has no entry vocab_size"),

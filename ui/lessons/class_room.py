@@ -10,8 +10,9 @@ from functools import partial
 import streamlit as st
 
 from model import HeadworkError
-from ui.frame import background, faults
+from ui.frame import background
 from ui.frame.captions import caution, chart
+from ui.frame.faults import fragment
 from ui.frame.languages import _, _n, explain, plain, translator
 from ui.lessons import kept
 from ui.lessons.address import local_link, own_address, qr_svg, room_link
@@ -142,4 +143,4 @@ def _counted() -> None:
         chart(guesses_figure(now, guesses, right, translator()), "class_guesses")
 
 
-_count_again = faults.fragment(_counted, run_every=COUNTED_EVERY)
+_count_again = fragment(_counted, run_every=COUNTED_EVERY)

@@ -9,7 +9,7 @@ import streamlit as st
 from analysis.lessons import Answer, in_language
 from analysis.lessons.shown import Bars
 from ui.frame import components
-from ui.frame.captions import CHART, small, text_scale
+from ui.frame.captions import chart, small, text_scale
 from ui.frame.languages import _, translator
 from ui.lessons import projector
 from ui.lessons.asked import Asked, language_now
@@ -30,7 +30,7 @@ def picture(asked: Asked) -> None:
     with st.container(key="lesson-picture", gap="xsmall"):
         if isinstance(drawn, go.Figure):
             figure = larger(drawn, projector.scale())
-            st.plotly_chart(figure, key="lesson_figure", config=CHART, width="stretch")
+            chart(figure, "lesson_figure", grown=True, width="stretch")
         elif isinstance(drawn, AllHeads):
             _all_heads(drawn, asked.name)
         elif isinstance(drawn, Moving):

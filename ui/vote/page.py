@@ -7,7 +7,8 @@ import streamlit as st
 from analysis.lessons.lesson import Right
 from analysis.lessons.questions import Question
 from model import HeadworkError
-from ui.frame import faults, links
+from ui.frame import links
+from ui.frame.faults import fragment
 from ui.frame.languages import _, explain, plain
 from ui.lessons import kept, prediction
 from ui.lessons.rooms import CODE, ROOMS, Seat, Seen, grouped, plain_code
@@ -54,7 +55,7 @@ def _look_again(code: str, phone: str) -> None:
         st.rerun()  # the room has ended: the whole page says so, and asks no more
 
 
-_follow = faults.fragment(_look_again, run_every=LOOKS_EVERY)
+_follow = fragment(_look_again, run_every=LOOKS_EVERY)
 
 
 def _step(seat: Seat, seen: Seen) -> None:
