@@ -7,6 +7,7 @@ Sources: Vaswani et al. 2017, sections 3.1 and 3.3; Xiong et al. 2020 (pre-LN an
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal, get_args
 
 from torch import Tensor, nn
@@ -139,7 +140,8 @@ class TransformerBlock(nn.Module):
         self.d_ff = d_ff
         self.parallel = parallel
         place = attention_bias or ("all" if bias else "none")
-        self.attention = MultiHeadAttention(
+        self.new_attention = partial(  # a decoder block has a second one alike
+            MultiHeadAttention,
             d_model,
             num_heads,
             bias=place != "none",
@@ -149,12 +151,14 @@ class TransformerBlock(nn.Module):
             qk_norm_eps=layer_norm_eps if qk_norm else None,
             scaled=scaled,
         )
+        self.new_norm = partial(make_norm, norm_kind, d_model, layer_norm_eps)
+        self.attention = self.new_attention()
         if norm != "none":
-            self.attention_norm = make_norm(norm_kind, d_model, layer_norm_eps)
+            self.attention_norm = self.new_norm()
         if d_ff:
             self.ffn = FeedForward(d_model, d_ff, activation, bias=bias)
         if d_ff and norm != "none":
-            self.ffn_norm = make_norm(norm_kind, d_model, layer_norm_eps)
+            self.ffn_norm = self.new_norm()
         self.dropout = nn.Dropout(dropout)
 
     def forward(

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from types import SimpleNamespace
+from typing import Any
 
 from torch import Tensor
 
-from model.attention import AttentionSteps, MultiHeadAttention
-from model.blocks import Activation, BiasPlace, BlockSteps, NormPlace, TransformerBlock
+from model.attention import AttentionSteps
+from model.blocks import BlockSteps, TransformerBlock
 from model.cache import LayerCache
 from model.errors import HeadworkError
-from model.norms import NormKind, NormSteps, make_norm
+from model.norms import NormSteps
 from model.rotary import Rotation
 
 _NOT_KEPT = SimpleNamespace(attention=None, attention_norm=None, cross=None, cross_norm=None, ffn=None, ffn_norm=None)
@@ -37,56 +38,13 @@ class DecoderBlock(TransformerBlock):
     from the source (section 3.2.3). Arguments as of TransformerBlock; it is never parallel.
     """
 
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.1,
-        *,
-        norm: NormPlace = "post",
-        activation: Activation = "relu",
-        bias: bool = True,
-        layer_norm_eps: float = 1e-5,
-        num_key_heads: int | None = None,
-        d_k: int | None = None,
-        norm_kind: NormKind = "layer",
-        attention_bias: BiasPlace | None = None,
-        qk_norm: bool = False,
-        parallel: bool = False,
-        scaled: bool = True,
-    ) -> None:
-        if parallel:
+    def __init__(self, *sizes: Any, **choices: Any) -> None:
+        if choices.get("parallel"):
             raise HeadworkError("A decoder block that reads a source takes its parts in turn: it can't be parallel.")
-        super().__init__(
-            d_model,
-            num_heads,
-            d_ff,
-            dropout,
-            norm=norm,
-            activation=activation,
-            bias=bias,
-            layer_norm_eps=layer_norm_eps,
-            num_key_heads=num_key_heads,
-            d_k=d_k,
-            norm_kind=norm_kind,
-            attention_bias=attention_bias,
-            qk_norm=qk_norm,
-            scaled=scaled,
-        )
-        place = attention_bias or ("all" if bias else "none")
-        self.cross_attention = MultiHeadAttention(
-            d_model,
-            num_heads,
-            bias=place != "none",
-            output_bias=place == "all",
-            num_key_heads=num_key_heads,
-            d_k=d_k,
-            qk_norm_eps=layer_norm_eps if qk_norm else None,
-            scaled=scaled,
-        )
-        if norm != "none":
-            self.cross_norm = make_norm(norm_kind, d_model, layer_norm_eps)
+        super().__init__(*sizes, **choices)
+        self.cross_attention = self.new_attention()
+        if self.norm != "none":
+            self.cross_norm = self.new_norm()
 
     def forward(  # type: ignore[override]  # another sequence comes in, and its map goes out
         self,

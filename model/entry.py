@@ -36,3 +36,24 @@ class Entry:
     repo_ids: tuple[str, ...] = ()
     folder: Path | None = None
     sample: str | None = None
+
+
+class Named:
+    """What every loaded model says of itself, off its entry."""
+
+    entry: Entry
+
+    @property
+    def id(self) -> str:
+        """The entry's."""
+        return self.entry.id
+
+    @property
+    def label(self) -> str:
+        """The entry's."""
+        return self.entry.label
+
+    @property
+    def trained(self) -> bool:
+        """False for random weights."""
+        return self.entry.trained

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from model.decoder_block import DecoderBlock
 from model.encoder_decoder import EncoderDecoder, EncoderDecoderConfig, EncoderDecoderOutput
-from model.entry import Entry
+from model.entry import Entry, Named
 from model.errors import HeadworkError, shown
 from model.masks import Mask, MaskLike
 from model.packed import PackedLinear, pack
@@ -31,7 +31,7 @@ from model.writing import WritingRules, write_greedily
 MOST_WRITTEN = 64  # tokens, where nobody says another number
 
 
-class EncoderDecoderModel:
+class EncoderDecoderModel(Named):
     """An encoder–decoder ready to be asked: tokenizer, both parts, where they come from. Safe to share by threads.
 
     Args:
@@ -69,21 +69,6 @@ class EncoderDecoderModel:
                 vocab_size=size,
             )
         self.is_packed = packed and pack_parts(self.transformer)
-
-    @property
-    def id(self) -> str:
-        """The entry's."""
-        return self.entry.id
-
-    @property
-    def label(self) -> str:
-        """The entry's."""
-        return self.entry.label
-
-    @property
-    def trained(self) -> bool:
-        """False for random weights."""
-        return self.entry.trained
 
     @property
     def config(self) -> EncoderDecoderConfig:

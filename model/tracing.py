@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from model.entry import Entry
+from model.entry import Entry, Named
 from model.errors import HeadworkError, shown
 from model.masks import Mask, MaskLike
 from model.packed import pack
@@ -21,7 +21,7 @@ Text = str | tuple[str, str]
 MOST_TOKENS = 512  # a map of every head at 512 tokens takes 1 MiB a head
 
 
-class AttentionModel:
+class AttentionModel(Named):
     """A model ready to be asked: tokenizer, Transformer and where they come from. Safe to share between threads."""
 
     is_encoder_decoder = False
@@ -41,21 +41,6 @@ class AttentionModel:
         self.tokenizer = tokenizer
         self.transformer = transformer.eval().requires_grad_(False)
         self.is_packed = packed and pack(self.transformer.blocks, only_if_faster=True, writes=self.has_output)
-
-    @property
-    def id(self) -> str:
-        """The entry's."""
-        return self.entry.id
-
-    @property
-    def label(self) -> str:
-        """The entry's."""
-        return self.entry.label
-
-    @property
-    def trained(self) -> bool:
-        """False for random weights."""
-        return self.entry.trained
 
     @property
     def config(self) -> TransformerConfig:

@@ -78,6 +78,10 @@ class _Reader:
     def __init__(self, file: str) -> None:
         self.file = file
 
+    def at(self, node: Node) -> dict[str, Any]:
+        """Where a mistake stands, for its sentence."""
+        return {"file": self.file, "line": node.line}
+
     # -- parts of a lesson -------------------------------------------------------------------------------------------
 
     def lesson(self, root: Node) -> Lesson:
@@ -102,14 +106,12 @@ class _Reader:
             if "options" in fields:
                 raise LessonError(
                     "{file}, line {line}: options belong to choice, order and number, not to {predict}. Remove them.",
-                    file=self.file,
-                    line=fields["options"].line,
+                    **self.at(fields["options"]),
                     predict=predict,
                 )
             raise LessonError(
                 "{file}, line {line}: predict: {predict} needs options. Add them.",
-                file=self.file,
-                line=fields["predict"].line,
+                **self.at(fields["predict"]),
                 predict=predict,
             )
         setup = self.given(fields["setup"]) if "setup" in fields else None
@@ -117,8 +119,7 @@ class _Reader:
         if own_text and (setup is None or setup.text is None):
             raise LessonError(
                 "{file}, line {line}: a sentence can be typed only where the step has a setup with a text and a model.",
-                file=self.file,
-                line=fields["own_text"].line,
+                **self.at(fields["own_text"]),
             )
         choices = self.choices(fields["options"]) if predict in ("choice", "order") else ()
         return Step(
@@ -149,8 +150,7 @@ class _Reader:
                 raise LessonError(
                     "{file}, line {line}: there is no mask {mask}. Write bidirectional, causal, window:2, prefix:3, or "
                     "several joined with +.",
-                    file=self.file,
-                    line=fields["mask"].line,
+                    **self.at(fields["mask"]),
                     mask=clipped(mask),
                 ) from error
         model = self.by_language(fields["model"], "model") if "model" in fields else None
@@ -167,8 +167,7 @@ class _Reader:
         if not known:
             raise LessonError(
                 "{file}, line {line}: there is no model {model}. Choose one of {models}.",
-                file=self.file,
-                line=node.line,
+                **self.at(node),
                 model=clipped(id_),
                 models=", ".join(entry.id for entry in ENTRIES),
             )
@@ -180,8 +179,7 @@ class _Reader:
         if name not in ANSWERS:
             raise LessonError(
                 "{file}, line {line}: there is no answer {name}. Choose one of {names}.",
-                file=self.file,
-                line=node.value["of"].line,
+                **self.at(node.value["of"]),
                 name=clipped(name),
                 names=", ".join(sorted(ANSWERS)),
             )
@@ -204,8 +202,7 @@ class _Reader:
                 if isinstance(value, int) and not 1 <= value <= most:
                     raise LessonError(
                         "{file}, line {line}: {model} has no {name} {value}. They count from 1 to {most}.",
-                        file=self.file,
-                        line=fields[name].line,
+                        **self.at(fields[name]),
                         model=model,
                         name=name,
                         value=value,
@@ -229,8 +226,7 @@ class _Reader:
             raise LessonError(
                 "{file}, line {line}: a number goes from least to most in steps, with a tolerance smaller than that. "
                 "These don't fit together.",
-                file=self.file,
-                line=node.line,
+                **self.at(node),
             )
         unit = self.bare(fields["unit"], "unit") if "unit" in fields else Words("", "")
         return Range(least, most, step, tolerance, unit)
@@ -247,8 +243,7 @@ class _Reader:
         if sum(option.right for option in found) != 1:
             raise LessonError(
                 "{file}, line {line}: exactly one choice is right; here {n} are. Mark it with right: true.",
-                file=self.file,
-                line=fields["choices"].line,
+                **self.at(fields["choices"]),
                 n=sum(option.right for option in found),
             )
         view = self.view(fields["view"]) if "view" in fields else None
@@ -271,8 +266,7 @@ class _Reader:
         if not isinstance(node.value, dict):
             raise LessonError(
                 "{file}, line {line}: “{what}” is a map with the names {names}.",
-                file=self.file,
-                line=node.line,
+                **self.at(node),
                 what=what,
                 names=", ".join(needed or more),
             )
@@ -287,8 +281,7 @@ class _Reader:
     def unknown(self, name: str, node: Node, what: str, known: Collection[str]) -> LessonError:
         return LessonError(
             "{file}, line {line}: “{what}” takes no “{name}”. It takes {names}.",
-            file=self.file,
-            line=node.line,
+            **self.at(node),
             what=what,
             name=clipped(name),
             names=", ".join(known),
@@ -297,8 +290,7 @@ class _Reader:
     def missing(self, what: str, name: str, node: Node) -> LessonError:
         return LessonError(
             "{file}, line {line}: “{what}” begins here and has no “{name}”. Add it.",
-            file=self.file,
-            line=node.line,
+            **self.at(node),
             what=what,
             name=name,
         )
@@ -307,8 +299,7 @@ class _Reader:
         if not isinstance(node.value, list) or not 1 <= len(node.value) <= most:
             raise LessonError(
                 "{file}, line {line}: “{name}” is a list of 1 to {most} entries.",
-                file=self.file,
-                line=node.line,
+                **self.at(node),
                 name=name,
                 most=most,
             )
@@ -332,16 +323,14 @@ class _Reader:
         if alone and set(LANGUAGES) <= set(node.value):  # type: ignore[arg-type]
             raise LessonError(
                 "{file}, line {line}: a comma parts “{name}” before “{rest}”. Put a text with a comma in quotes.",
-                file=self.file,
-                line=node.line,
+                **self.at(node),
                 name=name,
                 rest=clipped(alone[0]),
             )
         if not isinstance(node.value, dict) or set(node.value) != set(LANGUAGES):
             raise LessonError(
                 "{file}, line {line}: “{name}” is a text in both languages: {example}.",
-                file=self.file,
-                line=node.line,
+                **self.at(node),
                 name=name,
                 example="{en: …, zh: …}",
             )
@@ -350,8 +339,7 @@ class _Reader:
             differing = sorted(found.places("en") ^ found.places("zh"))
             raise LessonError(
                 "{file}, line {line}: “{name}” has the place {place} in one language only. Put it into both.",
-                file=self.file,
-                line=node.line,
+                **self.at(node),
                 name=name,
                 place=f"{{{differing[0]}}}",
             )
@@ -363,8 +351,7 @@ class _Reader:
         for place in sorted(found.places("en")):
             raise LessonError(
                 "{file}, line {line}: “{name}” has the place {place}, which no answer fills. Write the text out.",
-                file=self.file,
-                line=node.line,
+                **self.at(node),
                 name=name,
                 place=f"{{{place}}}",
             )
@@ -382,15 +369,13 @@ class _Reader:
         if not isinstance(value, str) or isinstance(node.value, bool) or not value.strip():
             raise LessonError(
                 "{file}, line {line}: “{name}” is a text. Write one, in quotes if it has a colon.",
-                file=self.file,
-                line=node.line,
+                **self.at(node),
                 name=name,
             )
         if len(value) > LONGEST:
             raise LessonError(
                 "{file}, line {line}: “{name}” has {n} characters; a text has up to {most}. Shorten it.",
-                file=self.file,
-                line=node.line,
+                **self.at(node),
                 name=name,
                 n=len(value),
                 most=LONGEST,
@@ -402,8 +387,7 @@ class _Reader:
         if not isinstance(value, str) or not _ID.fullmatch(value):
             raise LessonError(
                 "{file}, line {line}: an id has small letters, digits and hyphens, up to 40, such as one-head.",
-                file=self.file,
-                line=node.line,
+                **self.at(node),
             )
         return value
 
@@ -411,8 +395,7 @@ class _Reader:
         if not isinstance(node.value, str) or not _NAME.fullmatch(node.value):
             raise LessonError(
                 "{file}, line {line}: “{name}” is the name of a picture, such as strip.",
-                file=self.file,
-                line=node.line,
+                **self.at(node),
                 name=name,
             )
         return node.value
@@ -421,8 +404,7 @@ class _Reader:
         if not isinstance(node.value, str) or node.value not in options:
             raise LessonError(
                 "{file}, line {line}: “{name}” is one of {options}.",
-                file=self.file,
-                line=node.line,
+                **self.at(node),
                 name=name,
                 options=", ".join(options),
             )
@@ -430,9 +412,7 @@ class _Reader:
 
     def flag(self, node: Node, name: str) -> bool:
         if not isinstance(node.value, bool):
-            raise LessonError(
-                "{file}, line {line}: “{name}” is true or false.", file=self.file, line=node.line, name=name
-            )
+            raise LessonError("{file}, line {line}: “{name}” is true or false.", **self.at(node), name=name)
         return node.value
 
     def whole(self, node: Node, name: str, least: int, most: int) -> int:
@@ -440,8 +420,7 @@ class _Reader:
         if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
             raise LessonError(
                 "{file}, line {line}: “{name}” is a whole number from {least} to {most}.",
-                file=self.file,
-                line=node.line,
+                **self.at(node),
                 name=name,
                 least=least,
                 most=most,
@@ -451,7 +430,7 @@ class _Reader:
     def number(self, node: Node, name: str) -> float:
         value = node.value
         if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) <= 1e15:
-            raise LessonError("{file}, line {line}: “{name}” is a number.", file=self.file, line=node.line, name=name)
+            raise LessonError("{file}, line {line}: “{name}” is a number.", **self.at(node), name=name)
         return float(value)
 
     def value(self, node: Node, name: str, taken: Parameter) -> Any:
@@ -471,8 +450,7 @@ class _Reader:
             example = ", ".join(_EXAMPLES[kind] for kind in taken.kinds)
             raise LessonError(
                 "{file}, line {line}: “{name}” takes a value such as {example} here, or one for each language, {both}.",
-                file=self.file,
-                line=node.line,
+                **self.at(node),
                 name=clipped(name),
                 example=f"[{example}, …]" if taken.is_list else example,
                 both="{en: …, zh: …}",
